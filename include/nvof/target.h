@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * DOC: an NVMe over Fabrics target inside your process
+ *
+ * Threads: a target has threads of its own (nvof_target_opts.io_threads).  All calls here may come from any thread; they are serialised inside,
+ * may block for a short time (never on a host), and take effect while hosts are connected.
+ *
+ * Results: 0, or a negative errno; then nvof_target_errmsg() has a sentence: that of the target's last failed call.
+ */
+#ifndef NVOF_TARGET_H
+#define NVOF_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <nvof/nvof.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nvof_target;
+
+/**
+ * struct nvof_target_opts
+ * @size:	     sizeof(struct nvof_target_opts)
+ * @log, @log_arg, @log_level: as in nvof_ctx_opts; @log may be called from the target's threads
+ * @io_threads:	     threads that serve connections (default 1)
+ * @max_io_queues:   I/O queues granted to one ctrl (default 128)
+ * @max_queue_size:  entries of an I/O queue (default 1024; CAP.MQES)
+ * @mdts_len:	     largest data of one command, bytes; a power of two >= 4096 (default 1 MiB)
+ * @inline_len:	     in-capsule data of I/O commands, bytes (default 16384; 0: none)
+ * @pace:	     bytes per second of each connection; 0: no cap (SO_MAX_PACING_RATE)
+ * @spin_us:	     as in nvof_ctx_opts
+ * @poll:	     never sleep: a core burns for the lowest latency (default false)
+ * @handshake_tmo_ms: a connection that has not sent Connect by then is closed (default 10000)
+ */
+struct nvof_target_opts {
+	size_t size;
+	void (*log)(void *log_arg, enum nvof_log_level level, const char *msg);
+	void *log_arg;
+	enum nvof_log_level log_level;
+	unsigned int io_threads;
+	unsigned int max_io_queues;
+	unsigned int max_queue_size;
+	uint32_t mdts_len;
+	uint32_t inline_len;
+	uint64_t pace;
+	unsigned int spin_us;
+	bool poll;
+	unsigned int handshake_tmo_ms;
+};
+NVOF_PUBLIC void nvof_target_opts_init(struct nvof_target_opts *opts);
+
+/** nvof_target_new() - a target with the discovery subsystem, no ports, running.  @opts NULL: defaults.  Return: 0, -ENOMEM, -EMFILE, -EAGAIN (thread), -EINVAL */
+NVOF_PUBLIC int nvof_target_new(const struct nvof_target_opts *opts, struct nvof_target **tp);
+/** nvof_target_drain() - stop accepting, let I/O in flight end (at most @tmo_ms), close every connection.  Return: 0 or -ETIMEDOUT (closed all the same) */
+NVOF_PUBLIC int nvof_target_drain(struct nvof_target *t, unsigned int tmo_ms);
+/** nvof_target_free() - close everything at once and free.  NULL is fine. */
+NVOF_PUBLIC void nvof_target_free(struct nvof_target *t);
+/** nvof_target_errmsg() - the sentence of the last call on @t that failed, copied to @buf; returns @buf */
+NVOF_PUBLIC const char *nvof_target_errmsg(struct nvof_target *t, char *buf, size_t len);
+
+/** nvof_target_listen() - add a listener "tcp:ADDR:PORT" ("tcp:[::1]:4420"; PORT 0: any free one), or "loop" (nvof_connect_opts.loop_target
+ * reaches it).  All subsystems are offered on it.  @addr, @addr_len: gets the text of the address in use; may be NULL.
+ * Return: 0, -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL, -EEXIST (already listening there) */
+NVOF_PUBLIC int nvof_target_listen(struct nvof_target *t, const char *spec, char *addr, size_t addr_len);
+NVOF_PUBLIC int nvof_target_unlisten(struct nvof_target *t, const char *spec);
+
+/** struct nvof_subsys_opts */
+struct nvof_subsys_opts {
+	size_t size;
+	const char *serial;	 /* NULL: derived from the NQN */
+	const char *model;	 /* NULL: "nvof" */
+	bool allow_any_host;	 /* default true */
+	uint16_t cntlid_min, cntlid_max; /* default 1..0xffef */
+};
+NVOF_PUBLIC void nvof_subsys_opts_init(struct nvof_subsys_opts *opts);
+/** Return: 0, -EEXIST, -EINVAL (the NQN: the sentence says what is wrong with it), -ENOMEM */
+NVOF_PUBLIC int nvof_target_add_subsys(struct nvof_target *t, const char *nqn, const struct nvof_subsys_opts *opts);
+/** Closes its ctrls.  Return: 0, -ENOENT */
+NVOF_PUBLIC int nvof_target_remove_subsys(struct nvof_target *t, const char *nqn);
+/** With allow_any_host false only these connect.  Removing one closes its ctrls.  Return: 0, -ENOENT, -EEXIST, -EINVAL */
+NVOF_PUBLIC int nvof_target_allow_host(struct nvof_target *t, const char *nqn, const char *hostnqn);
+NVOF_PUBLIC int nvof_target_disallow_host(struct nvof_target *t, const char *nqn, const char *hostnqn);
+NVOF_PUBLIC int nvof_target_allow_any_host(struct nvof_target *t, const char *nqn, bool any);
+
+/** struct nvof_target_ns_opts - a namespace; also what hosts see of it.  Zero ids: derived from subsystem NQN and nsid, the same after each start */
+struct nvof_target_ns_opts {
+	size_t size;
+	uint32_t nsid;		/* 0: the lowest free one */
+	const char *backend;	/* "mem:64M", "file:PATH", "null:1T" */
+	uint32_t block_size;	/* 512 (default) or 4096 */
+	uint8_t uuid[16], nguid[16];
+	bool readonly;
+};
+NVOF_PUBLIC void nvof_target_ns_opts_init(struct nvof_target_ns_opts *opts);
+/** @nsidp: gets the nsid; may be NULL.  Connected hosts are told.  Return: 0, -ENOENT (subsystem; file), -EEXIST (nsid; uuid or nguid in use), -EINVAL, -ENOSPC, -errno of the file */
+NVOF_PUBLIC int nvof_target_add_ns(struct nvof_target *t, const char *nqn, const struct nvof_target_ns_opts *opts, uint32_t *nsidp);
+/** New I/O ends with Invalid Namespace (0Bh, DNR) at once; returns when I/O in flight has ended.  Return: 0, -ENOENT */
+NVOF_PUBLIC int nvof_target_remove_ns(struct nvof_target *t, const char *nqn, uint32_t nsid);
+/** @bytes 0: take the size the backend has now (a file that grew).  Return: 0, -ENOENT, -EINVAL, -ENOTSUP, -errno */
+NVOF_PUBLIC int nvof_target_resize_ns(struct nvof_target *t, const char *nqn, uint32_t nsid, uint64_t bytes);
+
+/** A referral in the discovery log.  Return: 0, -EEXIST, -ENOENT, -EINVAL */
+NVOF_PUBLIC int nvof_target_add_referral(struct nvof_target *t, const char *transport, const char *traddr, const char *trsvcid);
+NVOF_PUBLIC int nvof_target_remove_referral(struct nvof_target *t, const char *transport, const char *traddr, const char *trsvcid);
+
+/** A fault as in nvof-target(1) --fault: "on=connect,qid=io,delay=5ms".  Return: 0, -EINVAL (the sentence names the key) */
+NVOF_PUBLIC int nvof_target_add_fault(struct nvof_target *t, const char *spec);
+NVOF_PUBLIC void nvof_target_clear_faults(struct nvof_target *t);
+
+/** nvmetcli's JSON: loads ports, subsystems, hosts, namespaces from @path.  Nothing is changed unless all of it is fine.
+ * Return: 0, -EINVAL and a sentence with the place in the file, -errno of the file or of what an entry asked for */
+NVOF_PUBLIC int nvof_target_load_config(struct nvof_target *t, const char *path);
+/** Writes the present configuration in the same form, by rename.  Return: 0, -errno */
+NVOF_PUBLIC int nvof_target_save_config(struct nvof_target *t, const char *path);
+/** The present state as a JSON text to free(): subsystems, namespaces, ctrls, queues per thread.  NULL: no memory */
+NVOF_PUBLIC char *nvof_target_status_json(struct nvof_target *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

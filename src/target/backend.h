@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where a namespace's blocks live.  One small interface; offsets and lengths are bytes, checked against the size and the block size by
+ * the caller.  submit() may be called from any I/O thread at once for different ios; done() runs on the thread of io->loop, from inside
+ * submit() or later, exactly once.
+ */
+#ifndef NVOF_TARGET_BACKEND_H
+#define NVOF_TARGET_BACKEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+
+enum backend_op { BACKEND_READ, BACKEND_WRITE, BACKEND_FLUSH, BACKEND_DISCARD, BACKEND_ZERO };
+
+struct backend;
+
+struct backend_io {
+	enum backend_op op;
+	bool fua;		  /* WRITE, ZERO: on stable media before done */
+	bool dealloc;		  /* ZERO: may punch a hole */
+	uint64_t offset, len;
+	const struct iovec *iov;  /* READ, WRITE: len bytes; the io's until done */
+	uint32_t iovcnt;
+	struct loop *loop;	  /* done() runs on its thread */
+	void (*done)(struct backend_io *io, int status); /* 0, negative errno, or a positive NVMe status */
+	struct loop_work work;	  /* the backend's, to get back to the loop */
+	struct backend *backend;
+	int result;
+	struct cds_list_head link;
+};
+
+struct backend_ops {
+	const char *name; /* "mem", "file", "null": the word before the colon of --ns */
+	/* arg: what stands behind the colon ("64M", "PATH").  block_size: the namespace's.  0 or -errno with a sentence. */
+	int (*open)(const char *arg, uint32_t block_size, bool readonly, struct backend **b, struct error *err);
+	void (*close)(struct backend *b); /* no io under way */
+	uint64_t (*size)(struct backend *b); /* bytes, now */
+	void (*submit)(struct backend *b, struct backend_io *io);
+	/* Optional: memory that holds [offset, offset + len) and may be sent from until the namespace reference is put: zero-copy reads. */
+	bool (*map)(struct backend *b, uint64_t offset, uint64_t len, struct iovec *iov, uint32_t *iovcnt /* in: room; out: used */);
+	/* Optional.  0 or -errno with a sentence.  Safe beside I/O inside the smaller of both sizes. */
+	int (*resize)(struct backend *b, uint64_t size, struct error *err);
+	bool volatile_cache; /* the ctrl reports VWC when any of its backends has one */
+};
+
+struct backend {
+	const struct backend_ops *ops;
+};
+
+extern const struct backend_ops *const target_backends[]; /* NULL-terminated; in backend/registry.c */
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Between the target core and a transport's target half.  This header is all a transport's target half knows of the target.
+ *
+ * A connection is a target_queue from accept on (which ctrl and qid it is shows only at Connect).  Everything of a queue happens on the
+ * thread of q->loop.  The life of a request:
+ *
+ *   capsule arrives      transport: req = a free slot; fills sqe, sgl_len, in_capsule; target_req_begin(req)
+ *   begin said true      transport: brings req->data_len bytes into req->iov (in-capsule, R2T, RDMA READ), then target_req_execute(req)
+ *   core has the answer  core:      ops->respond(req): transport sends data (DATA_FROM_CTRL and status 0) and the CQE
+ *   last byte has left   transport: target_req_end(req): buffers go back, the slot is free
+ *
+ * When the link dies the transport calls target_queue_closed(q), ends (target_req_end) the requests it holds itself, and ends each later
+ * respond() at once.  When the last request has ended the core calls ops->queue_free(q).
+ */
+#ifndef NVOF_TRANSPORT_TARGET_OPS_H
+#define NVOF_TRANSPORT_TARGET_OPS_H
+
+#include <stdbool.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/util.h"
+#include "proto/cmd.h"
+#include "transport/host_ops.h" /* enum data_dir alone */
+
+struct nvof_target;
+struct target_port;   /* the core's: a listener and what it may serve */
+struct target_ctrl;   /* the core's */
+struct target_queue;
+struct target_req;
+struct target_ns;     /* the core's */
+struct target_listener; /* the transport's */
+
+#define TARGET_REQ_IOV 8
+
+struct target_req {
+	/* filled by the transport before target_req_begin() */
+	struct nvme_sqe sqe;
+	uint32_t sgl_len;  /* bytes the command's SGL describes */
+	bool in_capsule;   /* its data came with the capsule */
+	struct target_queue *queue;
+
+	/* filled by the core */
+	struct nvme_cqe cqe; /* sqhd, sqid, cid and status included when respond() is called */
+	enum data_dir dir;
+	uint32_t data_len;
+	struct iovec *iov; /* DATA_TO_CTRL: where to put the data; DATA_FROM_CTRL: what to send (may be the backend's own memory) */
+	uint32_t iovcnt;
+
+	/* the core's */
+	bool active;
+	struct iovec iov_inline[TARGET_REQ_IOV];
+	void *buf; /* bounce buffer: iov's memory, or NULL */
+	size_t buf_len;
+	struct target_ns *ns; /* one reference while active, or NULL */
+	struct timer delay;
+	struct cds_list_head link;
+	uint64_t scratch[12]; /* the backend's and the command's state between submit and done */
+};
+
+struct target_queue {
+	/* set by target_queue_init() */
+	const struct target_transport *ops;
+	struct nvof_target *target;
+	struct target_port *port;
+	struct loop *loop;
+	const struct log *log;
+	/* set by the transport before target_queue_init() */
+	char peer[128], local[128];
+	/* the core's */
+	struct target_ctrl *ctrl; /* NULL before Connect */
+	uint16_t qid;
+	uint16_t sqsize;	  /* 0's based; before Connect: what the transport has slots for, less one */
+	uint16_t sqhd;
+	bool sqflow_off;	  /* SQ flow control disabled: no sqhd, a success may ride on the data (TCP: SUCCESS flag) */
+	bool connected, closing, closed;
+	uint32_t nr_active;
+	struct cds_list_head link, ctrl_link;
+	struct timer timer;	  /* handshake time-out until connected */
+	struct loop_work work;
+	struct cds_list_head held; /* requests kept by the core: AERs, delayed, in the backend */
+	void (*go)(struct target_queue *q);
+};
+
+enum target_link_point { TARGET_LINK_ACCEPT, TARGET_LINK_ICREQ };
+
+struct target_transport {
+	const char *name;
+	uint8_t trtype;
+	bool needs_addr;	/* "tcp:ADDR:PORT"; loop has none */
+	uint32_t max_inline;	/* in-capsule data it can take on I/O queues */
+	bool has_in_capsule_admin; /* admin and Fabrics capsules carry data in capsule (TCP: up to 8192 bytes) */
+
+	/* Listens at addr / svc; accepted connections go by target_queue_init() to a loop.  0 or -errno and a sentence. */
+	int (*listen)(struct target_port *port, struct loop *loop, const char *addr, const char *svc, struct target_listener **l,
+		      struct error *err);
+	/* The address in use ("0" ports resolved) for the ready line and discovery. */
+	void (*listener_addr)(const struct target_listener *l, char *addr, size_t addr_len, char *svc, size_t svc_len, uint8_t *adrfam);
+	void (*unlisten)(struct target_listener *l);
+
+	/* Answer req: see above.  The core no longer touches it until target_req_end(). */
+	void (*respond)(struct target_req *req);
+	/* Connect settled the queue size: room for sqsize + 1 requests from now on.  0 or -ENOMEM.  Called before Connect is answered. */
+	int (*queue_resize)(struct target_queue *q, uint16_t sqsize);
+	/* Close in an orderly way: what respond() was given is sent first (bounded), then target_queue_closed(). Twice is fine. */
+	void (*queue_close)(struct target_queue *q);
+	/* No request is active any more and target_queue_closed() was called: free it. */
+	void (*queue_free)(struct target_queue *q);
+};
+
+extern const struct target_transport *const target_transports[]; /* NULL-terminated; in transport/registry.c */
+
+/* What a port's queues have in common; read-only for the transport. */
+struct target_link_params {
+	bool hdr_digest_ok, data_digest_ok; /* offer them when the host asks (default true) */
+	uint64_t pace;			    /* bytes per second per connection; 0: no cap */
+	uint32_t maxh2cdata;		    /* bytes; default 128 KiB... */
+	uint8_t cpda;			    /* 0's based dwords; alignment we ask of the host */
+	uint32_t inline_len;		    /* in-capsule data offered on I/O queues */
+	uint32_t mdts_len;		    /* largest data of one command, bytes */
+	uint32_t max_queue_size;	    /* entries */
+	uint64_t handshake_tmo_ns;
+	uint64_t spin_ns;
+};
+const struct target_link_params *target_port_params(const struct target_port *port);
+
+/* ---- doors of the core, called by a transport ---- */
+
+/* The loop a new connection shall live on (fewest queues first, C042); any thread. */
+struct loop *target_place(struct nvof_target *target);
+struct nvof_target *target_port_target(const struct target_port *port);
+/* A connection exists; on the thread of loop.  Fails with -ESHUTDOWN when the target is draining, -ENOMEM ...: close it then. */
+int target_queue_init(struct target_queue *q, const struct target_transport *ops, struct target_port *port, struct loop *loop);
+/*
+ * Faults at points the core does not see itself: calls go(q) at once, or later (delay), or never (ignore), or closes (drop).
+ * Keeps at most one pending go per queue.
+ */
+void target_link_point(struct target_queue *q, enum target_link_point point, void (*go)(struct target_queue *q));
+
+/* True: bring data, then target_req_execute().  False: the core has it (it may have called respond() already). */
+bool target_req_begin(struct target_req *req);
+void target_req_execute(struct target_req *req);
+/* Instead of begin/execute: answer with this status (SCT << 8 | SC | DNR) because of the SGL, a digest ... */
+void target_req_reject(struct target_req *req, uint16_t status);
+void target_req_end(struct target_req *req);
+
+/* The link is gone (why: a sentence for the log).  No respond() is sent any more. */
+void target_queue_closed(struct target_queue *q, const char *why);
+
+#endif
