@@ -99,6 +99,7 @@ struct host_queue {
 	uint16_t qid;
 	uint32_t queue_size;	/* entries */
 	uint32_t inline_len;	/* in-capsule data a command of this queue may carry (from IOCCSZ); 0: none */
+	bool sqflow_off;	/* the ctrl granted Connect's request to disable SQ flow control (SQHD FFFFh): a success may ride on the data */
 	uint32_t nr_inflight;	/* kept by the core: submitted and not completed */
 	enum queue_state state;	/* changed by host_queue_enter() only */
 	struct error err;	/* why it failed */
