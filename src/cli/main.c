@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of subcommands, and how one is found and run. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cli/cli.h"
+#include "cli/nearest.h"
+#include "cli/opts.h"
+
+static const struct subcmd subcmds[] = {
+	{ "version", cmd_version, "print the version" },
+	{ "help", cmd_help, "what there is, or the help of one command" },
+};
+
+static const struct subcmd *subcmd_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(subcmds); i++)
+		if (!strcmp(subcmds[i].name, name))
+			return &subcmds[i];
+	return NULL;
+}
+
+/* argv[1], or argv[1] and argv[2] together ("bench io"); *used: how many words. */
+static const struct subcmd *subcmd_of(int argc, char **argv, int *used)
+{
+	char two[64];
+	const struct subcmd *cmd = subcmd_find(argv[1]);
+
+	*used = 1;
+	if (!cmd && argc > 2 && snprintf(two, sizeof(two), "%s %s", argv[1], argv[2]) < (int)sizeof(two)) {
+		*used = 2;
+		cmd = subcmd_find(two);
+	}
+	return cmd;
+}
+
+static void print_commands(FILE *f)
+{
+	fprintf(f, "Usage: nvof COMMAND [OPTION]...\n\nNVMe over Fabrics in user space: host, target and measurements.\n\n");
+	for (size_t i = 0; i < ARRAY_SIZE(subcmds); i++)
+		fprintf(f, "  %-16s %s\n", subcmds[i].name, subcmds[i].help);
+	fprintf(f, "\n\"nvof COMMAND --help\" tells about one of them.\n");
+}
+
+static int unknown_command(struct cli *cli, int argc, char **argv)
+{
+	const char *names[ARRAY_SIZE(subcmds)], *near;
+	char word[64];
+
+	snprintf(word, sizeof(word), "%s", argv[1]);
+	for (size_t i = 0; i < ARRAY_SIZE(subcmds); i++) {
+		size_t len = strlen(argv[1]);
+
+		names[i] = subcmds[i].name;
+		if (argc > 2 && !strncmp(names[i], argv[1], len) && names[i][len] == ' ')
+			snprintf(word, sizeof(word), "%s %s", argv[1], argv[2]);
+	}
+	near = nearest(word, names, ARRAY_SIZE(subcmds));
+	if (near)
+		return cli_usage_error(cli, word, "\"%s\" is not a command; did you mean \"%s\"?", word, near);
+	return cli_usage_error(cli, word, "\"%s\" is not a command; \"nvof help\" lists them", word);
+}
+
+static int run(struct cli *cli, const struct subcmd *cmd, int argc, char **argv)
+{
+	int ret;
+
+	cli->cmd = cmd;
+	ret = cmd->run(cli, argc, argv);
+	if (ret == EXIT_OK)
+		ret = cli_flush(cli);
+	return ret;
+}
+
+int cmd_help(struct cli *cli, int argc, char **argv)
+{
+	const struct subcmd *cmd;
+	char *args[] = { "help", "--help", NULL };
+	int used;
+
+	if (argc < 2 || argv[1][0] == '-') {
+		print_commands(stdout);
+		return EXIT_OK;
+	}
+	cmd = subcmd_of(argc, argv, &used);
+	if (!cmd)
+		return unknown_command(cli, argc, argv);
+	if (cmd->run == cmd_help) {
+		print_commands(stdout);
+		return EXIT_OK;
+	}
+	cli->cmd = cmd;
+	return cmd->run(cli, 2, args);
+}
+
+int main(int argc, char **argv)
+{
+	struct cli cli = { .json = opts_want_json(argc, argv) };
+	const struct subcmd *cmd;
+	int used, ret;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2) {
+		print_commands(stderr);
+		ret = EXIT_USAGE;
+	} else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		print_commands(stdout);
+		ret = cli_flush(&cli);
+	} else if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		ret = run(&cli, subcmd_find("version"), argc - 1, argv + 1);
+	} else {
+		cmd = subcmd_of(argc, argv, &used);
+		ret = cmd ? run(&cli, cmd, argc - used, argv + used) : unknown_command(&cli, argc, argv);
+	}
+	if (cli.json && !cli.printed && cli.failure)
+		cli_json(&cli, json_object_get(cli.failure));
+	json_object_put(cli.failure);
+	return ret;
+}
