@@ -1,0 +1,37 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The peer itself: the kernel's target is set up, reachable from both sides, and works with the kernel's own host.
+
+kernel_nqn=nqn.2014-08.org.nvmexpress:kernel
+kernel_blocks=([1]=512 [2]=4096)
+
+# Namespace 1 has blocks of 512 bytes, namespace 2 of 4096. The kernel's log shows each queue that the target adds.
+kernel_target() {
+	guest "
+		echo 'module nvmet +p; module nvmet_tcp +p' >/sys/kernel/debug/dynamic_debug/control
+		modprobe brd rd_nr=1 rd_size=131072 &&
+		null_blk_with_memory nullb0 128 4096 &&
+		nvmet_subsystem $kernel_nqn KERNEL1 &&
+		nvmet_namespace $kernel_nqn 1 /dev/ram0 &&
+		nvmet_namespace $kernel_nqn 2 /dev/nullb0 &&
+		nvmet_port 1 tcp 0.0.0.0 4420 $kernel_nqn"
+	vm_await_icresp "$kernel_port" 30 || fail "no ICResp from the guest on port $kernel_port"
+}
+
+# By the machine's loopback and back into the guest, so that both directions are known to work.
+kernel_to_kernel() {
+	guest "
+		set -e
+		modprobe nvme-tcp
+		nvme discover -t tcp -a 10.0.2.2 -s $kernel_port | grep -q $kernel_nqn
+		ctrl=\$(nvme_connect tcp $kernel_nqn -a 10.0.2.2 -s $kernel_port -i 2)
+		test \$(cat /sys/class/nvme/\$ctrl/queue_count) = 3
+		head -c 4M /dev/urandom >/tmp/bytes
+		dd if=/tmp/bytes of=/dev/\$(nvme_namespace $kernel_nqn 1) bs=1M oflag=direct status=none
+		cmp -n 4194304 /tmp/bytes /dev/ram0
+		nvme disconnect -n $kernel_nqn"
+}
+
+kernel_port=$(<"$vm/port.4420")
+setup vm/kernel-target kernel_target
+check vm/kernel-to-kernel kernel_to_kernel

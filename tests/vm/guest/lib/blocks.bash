@@ -1,0 +1,13 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Block devices of the guest that keep what is written to them.
+
+# null_blk_with_memory NAME MIB BLOCKSIZE: /dev/NAME
+null_blk_with_memory() {
+	modprobe null_blk nr_devices=0
+	local dev=/sys/kernel/config/nullb/$1
+	mkdir "$dev" && echo 1 >"$dev/memory_backed" && echo "$2" >"$dev/size" && echo "$3" >"$dev/blocksize" && echo 1 >"$dev/power"
+}
+
+# first_bytes DEVICE MIB: the checksum of its beginning, past the page cache.
+first_bytes() { dd if="$1" bs=1M count="$2" iflag=direct status=none | sha256sum | cut -d' ' -f1; }

@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The kernel's host.
+
+# nvme_connect TRANSPORT NQN OPTION...: connects, prints the controller's name (nvme0) once its first namespace is there.
+nvme_connect() {
+	local ctrl dev tries
+	modprobe "nvme-$1"
+	nvme connect -t "$1" -n "$2" "${@:3}" >&2 || return
+	ctrl=$(nvme_ctrl "$2")
+	for ((tries = 0; tries < 100; tries++)); do
+		dev=$(nvme_namespace "$2" 1)
+		[ -z "$dev" ] || [ ! -b "/dev/$dev" ] || { echo "$ctrl"; return; }
+		sleep 0.1
+	done
+	echo "no namespace of $2 appeared" >&2
+	return 1
+}
+
+# nvme_ctrl NQN: the controller's name
+nvme_ctrl() { basename "$(dirname "$(grep -lxF "$1" /sys/class/nvme/nvme*/subsysnqn | head -n 1)")"; }
+
+# nvme_namespace NQN NSID: the block device's name
+nvme_namespace() {
+	local dev
+	for dev in /sys/class/nvme/"$(nvme_ctrl "$1")"/nvme*n*; do
+		[ "$(cat "$dev/nsid" 2>/dev/null)" = "$2" ] && basename "$dev" | sed 's/c[0-9]*n/n/' && return
+	done
+}
+
+# Lines of the kernel's log from line $1 on that tell of trouble in NVMe or in the kernel itself.
+kernel_trouble() {
+	dmesg | tail -n "+$(($1 + 1))" | grep -E 'BUG|WARNING|Oops|Call Trace|(nvmet?|nvme[0-9]+).*(error|fail|timeout|timer.*expired|digest|invalid|unsupported|reconnect)'
+}

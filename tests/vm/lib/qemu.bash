@@ -1,0 +1,25 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The QEMU command line.
+
+# vm_qemu STATE SECONDS HOSTPORT:GUESTPORT...: becomes QEMU. The guest's talk goes through the fifos in STATE, its console into a file there.
+vm_qemu() {
+	local state=$1 seconds=$2 net=user,id=net cpu=host pair
+	shift 2
+	for pair; do net+=,hostfwd=tcp:127.0.0.1:${pair%:*}-:${pair#*:}; done
+	# Five-level page tables cost an emulated guest time and give it nothing.
+	[[ $vm_accelerator == kvm* ]] || cpu=max,la57=off
+	exec timeout -k 5 "$seconds" qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot \
+		-accel "$vm_accelerator" -cpu "$cpu" -smp "${VM_SMP:-4}" -m "${VM_MEM:-2048}" \
+		-kernel "$vm_image/kernel" -initrd "$vm_image/initrd" \
+		-append "console=ttyS0 panic=-1 oops=panic mitigations=off no_timer_check loglevel=4 ${VM_APPEND:-}" \
+		-drive "file=$vm_image/root,format=raw,if=virtio,snapshot=on" \
+		-drive "file=$state/job.tar,format=raw,if=virtio,readonly=on" \
+		-netdev "$net" -device virtio-net-pci,netdev=net,romfile= \
+		-device virtio-rng-pci \
+		-chardev "file,id=console,path=$state/console" -serial chardev:console \
+		-device virtio-serial-pci \
+		-chardev "file,id=out,path=$state/out.fifo" -device virtserialport,chardev=out,name=out \
+		-chardev "file,id=err,path=$state/err.fifo" -device virtserialport,chardev=err,name=err \
+		-chardev "pipe,id=ctl,path=$state/ctl" -device virtserialport,chardev=ctl,name=ctl
+}
