@@ -5,7 +5,10 @@
 #include "transport/host_ops.h"
 #include "transport/target_ops.h"
 
+extern const struct host_transport tcp_host_transport;
+
 const struct host_transport *const host_transports[] = {
+	&tcp_host_transport,
 	NULL,
 };
 

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From nothing to a linked queue: resolve, TCP connect, ICReq/ICResp (TCP transport spec, section 3.2 and 3.6.2). */
+#include <errno.h>
+#include <linux/if.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "transport/tcp/tcp_host.h"
+
+static void link_try(struct tcp_queue *tq);
+
+static void resolved(void *arg, int gai_err, struct addrinfo *list)
+{
+	struct tcp_endpoint *ep = arg;
+	struct addrinfo *ai;
+	struct tcp_queue *tq;
+	uint32_t n = 0;
+
+	tcp_resolve_cancel(ep->resolve);
+	ep->resolve = NULL;
+	for (ai = list; ai; ai = ai->ai_next)
+		n++;
+	if (n) {
+		ep->addrs = calloc(n, sizeof(*ep->addrs));
+		ep->addr_lens = calloc(n, sizeof(*ep->addr_lens));
+	}
+	if (ep->addrs && ep->addr_lens) {
+		for (ai = list, n = 0; ai; ai = ai->ai_next, n++) {
+			memcpy(&ep->addrs[n], ai->ai_addr, ai->ai_addrlen);
+			ep->addr_lens[n] = ai->ai_addrlen;
+		}
+		ep->nr_addrs = n;
+	}
+	if (list)
+		freeaddrinfo(list);
+
+	while (!cds_list_empty(&ep->waiting)) {
+		tq = cds_list_first_entry(&ep->waiting, struct tcp_queue, wait);
+		cds_list_del(&tq->wait);
+		tq->waiting = false;
+		if (ep->nr_addrs)
+			link_try(tq);
+		else
+			host_queue_failed(&tq->q, -ENOENT, "resolve '%s': %s", ep->p.traddr, gai_strerror(gai_err ? gai_err : EAI_MEMORY));
+	}
+}
+
+void tcp_host_link_start(struct tcp_queue *tq)
+{
+	struct tcp_endpoint *ep = tq->ep;
+	int family = ep->local_len ? ep->local.ss_family : AF_UNSPEC, ret;
+
+	if (ep->nr_addrs) {
+		link_try(tq);
+		return;
+	}
+	host_queue_enter(&tq->q, QUEUE_RESOLVE);
+	if (!ep->resolve) {
+		ret = tcp_resolve_start(ep->loop, ep->p.traddr, ep->p.trsvcid, family, resolved, ep, &ep->resolve);
+		if (ret) {
+			host_queue_failed(&tq->q, ret, "resolve '%s': %s", ep->p.traddr, strerror(-ret));
+			return;
+		}
+	}
+	cds_list_add_tail(&tq->wait, &ep->waiting);
+	tq->waiting = true;
+}
+
+/* Everything that is set before connect(). */
+static int link_socket(struct tcp_queue *tq, const struct sockaddr_storage *ss, const char **doing)
+{
+	const struct host_link_params *p = &tq->ep->p;
+	int one = 1, ret;
+
+	*doing = "open a socket for";
+	tq->fd = socket(ss->ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (tq->fd < 0)
+		return -errno;
+	ret = tcp_sock_setup(tq->fd);
+	if (ret)
+		return ret;
+	if (p->tos >= 0) {
+		*doing = "set the type of service for";
+		if (ss->ss_family == AF_INET6 ? setsockopt(tq->fd, IPPROTO_IPV6, IPV6_TCLASS, &p->tos, sizeof(p->tos))
+					      : setsockopt(tq->fd, IPPROTO_IP, IP_TOS, &p->tos, sizeof(p->tos)))
+			return -errno;
+	}
+	if (p->host_iface) {
+		*doing = "bind to the host interface for";
+		if (setsockopt(tq->fd, SOL_SOCKET, SO_BINDTODEVICE, p->host_iface, (socklen_t)strlen(p->host_iface)))
+			return -errno;
+	}
+	if (tq->ep->local_len) {
+		*doing = "bind to the host address for";
+		/* The port is chosen at connect(): thousands of queues may share one source address. */
+		if (setsockopt(tq->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one)))
+			return -errno;
+		if (bind(tq->fd, (struct sockaddr *)&tq->ep->local, tq->ep->local_len))
+			return -errno;
+	}
+	return 0;
+}
+
+static void link_close(struct tcp_queue *tq)
+{
+	loop_fd_del(&tq->lf);
+	if (tq->fd >= 0)
+		close(tq->fd);
+	tq->fd = -1;
+}
+
+static void link_connected(struct tcp_queue *tq)
+{
+	struct nvme_tcp_ic icreq = {
+		.hdr = { .type = NVME_TCP_ICREQ, .hlen = sizeof(icreq), .plen = htole32(sizeof(icreq)) },
+		.dgst = (uint8_t)(tq->ep->p.hdr_digest | tq->ep->p.data_digest << 1),
+		.maxval = htole32(TCP_HOST_MAXR2T - 1),
+	};
+
+	tcp_sock_names(tq->fd, tq->q.local, sizeof(tq->q.local), tq->q.peer, sizeof(tq->q.peer));
+	host_queue_enter(&tq->q, QUEUE_ICREQ);
+	/* An empty socket buffer takes 128 bytes whole; anything else is an error. */
+	if (send(tq->fd, &icreq, sizeof(icreq), MSG_NOSIGNAL) != sizeof(icreq)) {
+		tcp_host_lost(tq, errno ? errno : EIO, "send ICReq");
+		return;
+	}
+	loop_fd_mod(&tq->lf, EPOLLIN);
+	loop_fd_heat(&tq->lf);
+}
+
+/* The connect to this address came to nothing: the next address of the name, or the end. */
+static void link_failed(struct tcp_queue *tq, int err, const char *doing)
+{
+	struct tcp_endpoint *ep = tq->ep;
+	char text[128];
+
+	tcp_addr_text((struct sockaddr *)&ep->addrs[ep->chosen], ep->addr_lens[ep->chosen], text, sizeof(text));
+	link_close(tq);
+	if (++tq->addr_tried < ep->nr_addrs) {
+		log_info(tq->q.log, "%s %s: %s; trying the next address", doing, text, strerror(err));
+		ep->chosen = (ep->chosen + 1) % ep->nr_addrs;
+		link_try(tq);
+		return;
+	}
+	host_queue_failed(&tq->q, -err, "%s %s: %s", doing, text, strerror(err));
+}
+
+static void link_try(struct tcp_queue *tq)
+{
+	struct tcp_endpoint *ep = tq->ep;
+	const struct sockaddr_storage *ss = &ep->addrs[ep->chosen];
+	const char *doing;
+	int ret;
+
+	if (tq->q.state != QUEUE_LINK)
+		host_queue_enter(&tq->q, QUEUE_LINK);
+	tcp_addr_text((const struct sockaddr *)ss, ep->addr_lens[ep->chosen], tq->q.peer, sizeof(tq->q.peer));
+	ret = link_socket(tq, ss, &doing);
+	if (!ret) {
+		doing = "connect to";
+		if (connect(tq->fd, (const struct sockaddr *)ss, ep->addr_lens[ep->chosen]) && errno != EINPROGRESS)
+			ret = -errno;
+	}
+	/* A connect that succeeded at once shows as writable in the next turn like any other. */
+	if (!ret)
+		ret = loop_fd_add(tq->q.loop, &tq->lf, tq->fd, EPOLLOUT, tcp_host_event);
+	if (ret)
+		link_failed(tq, -ret, doing);
+}
+
+bool tcp_host_link_event(struct tcp_queue *tq, uint32_t events)
+{
+	int err = 0;
+	socklen_t len = sizeof(err);
+
+	if (!(events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
+		return false;
+	if (getsockopt(tq->fd, SOL_SOCKET, SO_ERROR, &err, &len))
+		err = errno;
+	if (err)
+		link_failed(tq, err, "connect to");
+	else
+		link_connected(tq);
+	return true;
+}
+
+/* One digest of the IC exchange: granted as asked, or the connect ends with a reason that names it (C122). */
+static bool ic_digest_ok(struct tcp_queue *tq, const char *what, bool asked, bool granted)
+{
+	if (asked == granted)
+		return true;
+	if (asked)
+		tcp_host_terminate(tq, NVME_TCP_FES_UNSUPPORTED, 11, -ENOTSUP, "%s digest asked for, but the target does not offer it", what);
+	else
+		tcp_host_terminate(tq, NVME_TCP_FES_INVALID_HDR, 11, -EPROTO, "the target turned on the %s digest that was not asked for", what);
+	return false;
+}
+
+/* ICResp is whole and formally valid in tq->rx.pdu. */
+void tcp_host_ic_received(struct tcp_queue *tq)
+{
+	const struct nvme_tcp_ic *ic = &tq->rx.pdu.ic;
+	uint32_t maxdata = le32toh(ic->maxval);
+	bool hdgst = ic->dgst & 1, ddgst = ic->dgst & 2;
+
+	if (ic->pfv) {
+		tcp_host_terminate(tq, NVME_TCP_FES_INVALID_HDR, 8, -EPROTO, "ICResp: PDU format version %u is not supported (only 0 is)",
+				   le16toh(ic->pfv));
+		return;
+	}
+	if (ic->pda > NVME_TCP_PDA_MAX) {
+		tcp_host_terminate(tq, NVME_TCP_FES_INVALID_HDR, 10, -EPROTO, "ICResp: CPDA %u is above %u", ic->pda, NVME_TCP_PDA_MAX);
+		return;
+	}
+	if (maxdata < NVME_TCP_MIN_MAXH2CDATA || maxdata % 4) {
+		tcp_host_terminate(tq, NVME_TCP_FES_INVALID_HDR, 12, -EPROTO, "ICResp: MAXH2CDATA %u is %s", maxdata,
+				   maxdata % 4 ? "not a multiple of 4" : "below 4096");
+		return;
+	}
+	if (!ic_digest_ok(tq, "header", tq->ep->p.hdr_digest, hdgst) || !ic_digest_ok(tq, "data", tq->ep->p.data_digest, ddgst))
+		return;
+	tq->cpda = ic->pda;
+	tq->maxh2cdata = maxdata;
+	tq->q.hdr_digest = hdgst;
+	tq->q.data_digest = ddgst;
+	tq->linked = true;
+	nvme_tcp_rx_negotiated(&tq->rx, hdgst, ddgst);
+	host_queue_linked(&tq->q);
+}

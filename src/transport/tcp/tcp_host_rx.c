@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bytes to completions.  Small PDUs come by the staging buffer, many in one recv; the payload of a large C2HData PDU is received straight
+ * into the caller's memory, with the staging buffer as the last iovec for what follows it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "transport/tcp/tcp_host.h"
+
+#define RX_IOV 64
+#define RX_TURN_MAX 4 /* recv calls per event: other queues want their turn */
+
+static void rx_peer_terminated(struct tcp_queue *tq)
+{
+	const struct nvme_tcp_term *term = &tq->rx.pdu.term;
+	uint16_t fes = le16toh(term->fes);
+	uint32_t fei;
+
+	memcpy(&fei, term->fei, sizeof(fei));
+	tq->dead = true;
+	host_queue_failed(&tq->q, -ECONNRESET, "the target terminated the connection: %s (FES %02xh, FEI %u)", nvme_tcp_fes_name(fes), fes,
+			  le32toh(fei));
+}
+
+/* Before its last byte was sent no request can have an answer: what came is not about it. */
+static struct host_req *rx_lookup(struct tcp_queue *tq, uint16_t cid, const char *what)
+{
+	struct host_req *req = host_queue_req(&tq->q, cid);
+
+	if (req && to_tcp_req(req)->capsule_sent)
+		return req;
+	tcp_host_terminate(tq, NVME_TCP_FES_INVALID_HDR, tq->rx.pdu.hdr.type == NVME_TCP_RSP ? 20 : 8, -EPROTO,
+			   "%s for command id %u, which is not outstanding", what, cid);
+	return NULL;
+}
+
+static void rx_finish(struct tcp_queue *tq, struct host_req *req, const struct nvme_cqe *cqe)
+{
+	struct tcp_req *tr = to_tcp_req(req);
+	bool failed = cqe->status >> 1;
+
+	if (tcp_host_tx_busy(tq, req)) {
+		tcp_host_terminate(tq, NVME_TCP_FES_SEQUENCE, 0, -EPROTO, "response for command id %u before all its data was sent", req->cid);
+		return;
+	}
+	if (!failed && req->dir == DATA_FROM_CTRL && tr->received != req->data_len) {
+		tcp_host_terminate(tq, NVME_TCP_FES_SEQUENCE, 0, -EPROTO,
+				   "command id %u (opcode %02xh) ended with success, but %u of %u bytes of data came", req->cid, req->sqe.opcode,
+				   tr->received, req->data_len);
+		return;
+	}
+	tq->nr_out--;
+	if (!failed && tr->digest_bad)
+		host_req_fail(req, NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_TRAN_TPORT_ERROR));
+	else
+		host_req_complete(req, cqe);
+}
+
+static void rx_response(struct tcp_queue *tq)
+{
+	/* A copy: the callback may lead to the next PDU's bytes only after return, but the CQE must not change under its owner. */
+	struct nvme_cqe cqe = tq->rx.pdu.rsp.cqe;
+	struct host_req *req = rx_lookup(tq, le16toh(cqe.cid), "response");
+
+	if (req)
+		rx_finish(tq, req, &cqe);
+}
+
+static void rx_r2t(struct tcp_queue *tq)
+{
+	const struct nvme_tcp_r2t *r2t = &tq->rx.pdu.r2t;
+	uint32_t off = le32toh(r2t->r2to), len = le32toh(r2t->r2tl);
+	struct host_req *req = rx_lookup(tq, le16toh(r2t->cccid), "R2T");
+	struct tcp_req *tr;
+
+	if (!req)
+		return;
+	tr = to_tcp_req(req);
+	if (req->dir != DATA_TO_CTRL || tr->in_capsule) {
+		tcp_host_terminate(tq, NVME_TCP_FES_SEQUENCE, 8, -EPROTO, "R2T for command id %u, which has no data to send", req->cid);
+		return;
+	}
+	if (!len || off > req->data_len || len > req->data_len - off) {
+		tcp_host_terminate(tq, NVME_TCP_FES_RANGE, 12, -EPROTO, "R2T for command id %u asks for bytes %u..+%u of %u", req->cid, off, len,
+				   req->data_len);
+		return;
+	}
+	if (len > req->data_len - tr->asked) {
+		tcp_host_terminate(tq, NVME_TCP_FES_RANGE, 16, -EPROTO, "R2Ts for command id %u ask for more than its %u bytes", req->cid,
+				   req->data_len);
+		return;
+	}
+	if (tr->nr_r2t == TCP_HOST_MAXR2T) {
+		tcp_host_terminate(tq, NVME_TCP_FES_LIMIT, 8, -EPROTO, "more than %u R2Ts outstanding for command id %u", TCP_HOST_MAXR2T, req->cid);
+		return;
+	}
+	tr->asked += len;
+	tr->r2t[tr->nr_r2t++] = (struct tcp_r2t){ .off = off, .left = len, .ttag = r2t->ttag };
+	if (!tr->pending) {
+		tr->pending = true;
+		cds_list_add_tail(&tr->link, &tq->tx.pending);
+	}
+	loop_defer(tq->q.loop, &tq->flush);
+}
+
+/* The header of a C2HData PDU: is it data that we wait for? */
+static void rx_data_begin(struct tcp_queue *tq)
+{
+	const struct nvme_tcp_data *data = &tq->rx.pdu.data;
+	uint32_t off = le32toh(data->datao), len = le32toh(data->datal);
+	uint8_t flags = data->hdr.flags;
+	struct host_req *req = rx_lookup(tq, le16toh(data->cccid), "C2HData");
+	struct tcp_req *tr;
+
+	if (!req)
+		return;
+	tr = to_tcp_req(req);
+	if (req->dir != DATA_FROM_CTRL || tr->last_seen) {
+		tcp_host_terminate(tq, NVME_TCP_FES_SEQUENCE, 8, -EPROTO, "C2HData for command id %u, %s", req->cid,
+				   tr->last_seen ? "whose last data had come" : "which reads nothing");
+		return;
+	}
+	if (off != tr->received || len > req->data_len - tr->received) {
+		tcp_host_terminate(tq, NVME_TCP_FES_RANGE, 12, -EPROTO, "C2HData for command id %u brings bytes %u..+%u, wanted %u..%u", req->cid, off,
+				   len, tr->received, req->data_len);
+		return;
+	}
+	if (flags & NVME_TCP_F_SUCCESS && (!(flags & NVME_TCP_F_LAST) || !tq->q.sqflow_off)) {
+		tcp_host_terminate(tq, NVME_TCP_FES_INVALID_HDR, 1, -EPROTO, "C2HData for command id %u has SUCCESS %s", req->cid,
+				   flags & NVME_TCP_F_LAST ? "although SQ flow control is on" : "without LAST");
+		return;
+	}
+	tr->last_seen = flags & NVME_TCP_F_LAST;
+	tq->rx_req = req;
+	tq->rx_off = off;
+}
+
+static void rx_data_end(struct tcp_queue *tq, bool digest_ok)
+{
+	struct host_req *req = tq->rx_req;
+	struct tcp_req *tr = to_tcp_req(req);
+	struct nvme_cqe cqe = { 0 };
+
+	tq->rx_req = NULL;
+	tr->received += tq->rx.data_len;
+	if (!digest_ok)
+		tr->digest_bad = true;
+	if (tq->rx.pdu.hdr.flags & NVME_TCP_F_SUCCESS) {
+		cqe.cid = htole16(req->cid);
+		rx_finish(tq, req, &cqe);
+	}
+}
+
+static void rx_pdu(struct tcp_queue *tq)
+{
+	switch (tq->rx.pdu.hdr.type) {
+	case NVME_TCP_C2H_DATA:
+		rx_data_begin(tq);
+		/* A PDU without payload has no RX_END. */
+		if (!tq->dead && !tq->rx.data_len)
+			rx_data_end(tq, true);
+		break;
+	case NVME_TCP_RSP:
+		rx_response(tq);
+		break;
+	case NVME_TCP_R2T:
+		rx_r2t(tq);
+		break;
+	case NVME_TCP_ICRESP:
+		tcp_host_ic_received(tq);
+		break;
+	default: /* C2HTermReq: the parser lets no other through */
+		rx_peer_terminated(tq);
+		break;
+	}
+}
+
+/* A piece of payload from the staging buffer to its place. */
+static void rx_copy(struct tcp_queue *tq, const uint8_t *data, size_t len)
+{
+	struct iovec iov[RX_IOV];
+	uint32_t used, i;
+
+	while (len) {
+		tcp_req_iov(tq->rx_req, tq->rx_off + tq->rx.data_done, (uint32_t)len, iov, RX_IOV, &used);
+		for (i = 0; i < used; i++) {
+			nvme_tcp_rx_payload_copy(&tq->rx, iov[i].iov_base, data, iov[i].iov_len);
+			data += iov[i].iov_len;
+			len -= iov[i].iov_len;
+		}
+	}
+}
+
+static void rx_parse(struct tcp_queue *tq, const uint8_t *data, size_t len)
+{
+	struct nvme_tcp_rx_event ev;
+
+	while (!tq->dead) {
+		size_t n = nvme_tcp_rx(&tq->rx, data, len, &ev);
+
+		data += n;
+		len -= n;
+		switch (ev.type) {
+		case RX_NONE:
+			return;
+		case RX_PDU:
+			rx_pdu(tq);
+			break;
+		case RX_DATA:
+			if (tq->rx_req)
+				rx_copy(tq, ev.data, ev.len);
+			else /* the PDU that ended the peer's C2HTermReq */
+				nvme_tcp_rx_payload_inplace(&tq->rx, ev.data, ev.len);
+			break;
+		case RX_END:
+			if (tq->rx_req)
+				rx_data_end(tq, ev.digest_ok);
+			break;
+		case RX_ERROR:
+			tcp_host_terminate(tq, ev.fes, ev.fei, -EPROTO, "%s PDU: %s", nvme_tcp_type_name(tq->rx.pdu.hdr.type), ev.what);
+			return;
+		}
+	}
+}
+
+/* The rest of a large payload straight into its place.  Returns the iovecs used; *left: payload bytes they take. */
+static uint32_t rx_direct_iov(struct tcp_queue *tq, struct iovec *iov, uint32_t *left)
+{
+	uint32_t used = 0;
+
+	*left = 0;
+	if (tq->rx_req && tq->rx.data_len >= TCP_HOST_DIRECT_MIN)
+		*left = tcp_req_iov(tq->rx_req, tq->rx_off + tq->rx.data_done, nvme_tcp_rx_payload_left(&tq->rx), iov, RX_IOV - 1, &used);
+	return used;
+}
+
+static ssize_t rx_once(struct tcp_queue *tq, bool *drained)
+{
+	uint8_t *staging = tq->ep->staging;
+	struct iovec iov[RX_IOV];
+	uint32_t direct, used = rx_direct_iov(tq, iov, &direct), i;
+	struct msghdr msg = { .msg_iov = iov };
+	size_t left;
+	ssize_t n;
+
+	if (used) {
+		/* What follows the payload is the next PDU's beginning: a short tail is enough for it. */
+		iov[used] = (struct iovec){ staging, TCP_HOST_STAGING / 4 };
+		msg.msg_iovlen = used + 1;
+		n = recvmsg(tq->fd, &msg, 0);
+		*drained = n < (ssize_t)(direct + TCP_HOST_STAGING / 4);
+	} else {
+		n = recv(tq->fd, staging, TCP_HOST_STAGING, 0);
+		*drained = n < TCP_HOST_STAGING;
+	}
+	if (n <= 0)
+		return n;
+	left = (size_t)n;
+	for (i = 0; i < used && left; i++) {
+		size_t part = min_size(iov[i].iov_len, left);
+
+		nvme_tcp_rx_payload_inplace(&tq->rx, iov[i].iov_base, part);
+		left -= part;
+	}
+	/* Also with nothing left: the payload may just have become whole. */
+	rx_parse(tq, staging, left);
+	return n;
+}
+
+bool tcp_host_rx_run(struct tcp_queue *tq)
+{
+	bool worked = false, drained = false;
+	ssize_t n;
+	int i;
+
+	for (i = 0; i < RX_TURN_MAX && !tq->dead && !drained; i++) {
+		n = rx_once(tq, &drained);
+		if (n > 0) {
+			worked = true;
+			continue;
+		}
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			break;
+		tcp_host_lost(tq, n < 0 ? errno : 0, "receive");
+		return true;
+	}
+	return worked;
+}
