@@ -17,8 +17,9 @@
 #include "base/util.h"
 #include "proto/cmd.h"
 
-struct host_ctrl;  /* the core's */
-struct host_hctx;  /* the core's */
+struct nvof_ctrl;  /* the core's */
+struct nvof_hctx;  /* the core's */
+struct nvof_cpl;   /* the core's */
 struct host_queue;
 struct host_req;
 struct host_endpoint; /* the transport's */
@@ -69,8 +70,9 @@ struct host_req {
 
 	/* the core's: how it ended, and whom to tell */
 	void (*done)(struct host_req *req, int status, const struct nvme_cqe *cqe); /* cqe NULL unless one came from the wire */
+	void (*cb)(void *arg, const struct nvof_cpl *cpl);
 	void *arg;
-	uint64_t deadline; /* ns on the loop's clock; 0: never */
+	uint64_t deadline; /* tick of the ctrl's command timer; 0: never */
 	struct iovec one;  /* backs iov for single buffers */
 	uint32_t next_free;
 	void *owner;	   /* the core's parent when the request is one part of a split */
@@ -91,8 +93,8 @@ struct host_tags {
 struct host_queue {
 	/* set by the core before queue_start() */
 	const struct host_transport *ops;
-	struct host_ctrl *ctrl;
-	struct host_hctx *hctx;	/* NULL: the admin queue */
+	struct nvof_ctrl *ctrl;
+	struct nvof_hctx *hctx;	/* NULL: the admin queue */
 	struct loop *loop;
 	struct host_tags *tags;
 	const struct log *log;
@@ -107,6 +109,11 @@ struct host_queue {
 	/* set by the transport when linked, for the core and for people */
 	bool hdr_digest, data_digest;
 	char peer[128], local[128]; /* "127.0.0.1:4420", "[fe80::1%eth0]:4420" */
+
+	/* the core's, private */
+	struct queue_setup *setup;   /* while it is set up */
+	struct loop_defer fail_work; /* what host_queue_failed() puts off */
+	uint32_t span;		     /* 1's based place of the open span in the ctrl's timeline; 0: none */
 };
 
 struct host_transport {
