@@ -35,7 +35,7 @@ struct async_domain {
 	uint32_t concurrency;
 	uint32_t nr_ops, nr_running, nr_ended, nr_failed;
 	struct cds_list_head waiting, running, ended; /* of async_op; ended keeps the order of ending */
-	struct async_op *first_failed;
+	struct async_op *first_failed, *starting;
 	bool closed, cancelled, pumping, done_called;
 	int cancel_code;
 	void (*done)(struct async_domain *d);
@@ -53,7 +53,7 @@ void async_domain_cancel(struct async_domain *d, int code);
 void async_op_end(struct async_op *op, struct error *err);
 
 static inline bool async_domain_cancelled(const struct async_domain *d) { return d->cancelled; }
-/* The first error that was not a consequence of a cancel; NULL when all succeeded. */
+/* The first error that was not a consequence of a cancel; when there was none but that, the first of those; NULL when all succeeded. */
 const struct error *async_domain_first_error(const struct async_domain *d);
 void async_op_reset(struct async_op *op);
 

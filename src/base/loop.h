@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <urcu/list.h>
-#include <urcu/wfcqueue.h>
 
 struct loop;
 struct loop_fd;
@@ -42,6 +41,7 @@ struct loop_fd {
 	int slot; /* epoll data: survives deletion inside a batch */
 	bool hot;
 	struct cds_list_head hot_link;
+	uint64_t hot_ns; /* when it last did work */
 };
 
 struct timer {
@@ -53,7 +53,7 @@ struct timer {
 
 struct loop_work {
 	/* private to loop.c */
-	struct cds_wfcq_node node;
+	struct loop_work *next;
 	void (*cb)(struct loop_work *w);
 };
 
