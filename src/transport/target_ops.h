@@ -32,6 +32,7 @@ struct target_ctrl;   /* the core's */
 struct target_queue;
 struct target_req;
 struct target_ns;     /* the core's */
+struct target_thread; /* the core's */
 struct target_listener; /* the transport's */
 
 #define TARGET_REQ_IOV 8
@@ -56,7 +57,10 @@ struct target_req {
 	void *buf; /* bounce buffer: iov's memory, or NULL */
 	size_t buf_len;
 	struct target_ns *ns; /* one reference while active, or NULL */
+	bool parked;
+	uint8_t ns_epoch;
 	struct timer delay;
+	uint16_t delay_status;
 	struct cds_list_head link;
 	uint64_t scratch[12]; /* the backend's and the command's state between submit and done */
 };
@@ -76,12 +80,15 @@ struct target_queue {
 	uint16_t sqsize;	  /* 0's based; before Connect: what the transport has slots for, less one */
 	uint16_t sqhd;
 	bool sqflow_off;	  /* SQ flow control disabled: no sqhd, a success may ride on the data (TCP: SUCCESS flag) */
-	bool connected, closing, closed;
-	uint32_t nr_active;
-	struct cds_list_head link, ctrl_link;
+	bool connected, closing, closed, draining;
+	uint32_t nr_active, nr_parked;
+	struct target_thread *thread;
+	struct cds_list_head link;
 	struct timer timer;	  /* handshake time-out until connected */
-	struct loop_work work;
-	struct cds_list_head held; /* requests kept by the core: AERs, delayed, in the backend */
+	struct timer link_timer;  /* a delayed target_link_point() */
+	struct loop_work work;	  /* target_queue_close() from other threads */
+	bool work_posted;	  /* under the target's lock */
+	struct cds_list_head held; /* requests kept by the core: AERs, delayed, ignored */
 	void (*go)(struct target_queue *q);
 };
 
