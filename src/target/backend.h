@@ -38,19 +38,27 @@ struct backend_ops {
 	/* arg: what stands behind the colon ("64M", "PATH").  block_size: the namespace's.  0 or -errno with a sentence. */
 	int (*open)(const char *arg, uint32_t block_size, bool readonly, struct backend **b, struct error *err);
 	void (*close)(struct backend *b); /* no io under way */
-	uint64_t (*size)(struct backend *b); /* bytes, now */
+	/* Bytes, now; whole blocks.  May be a system call: for open, resize and status, not for each I/O. */
+	uint64_t (*size)(struct backend *b);
 	void (*submit)(struct backend *b, struct backend_io *io);
 	/* Optional: memory that holds [offset, offset + len) and may be sent from until the namespace reference is put: zero-copy reads. */
 	bool (*map)(struct backend *b, uint64_t offset, uint64_t len, struct iovec *iov, uint32_t *iovcnt /* in: room; out: used */);
-	/* Optional.  0 or -errno with a sentence.  Safe beside I/O inside the smaller of both sizes. */
+	/* Optional.  0 or -errno with a sentence.  Safe beside I/O inside the smaller of both sizes.  size 0: take what is there now (a file that
+	 * grew); size() then tells. */
 	int (*resize)(struct backend *b, uint64_t size, struct error *err);
 	bool volatile_cache; /* the ctrl reports VWC when any of its backends has one */
 };
 
 struct backend {
 	const struct backend_ops *ops;
+	/* Set by open and resize: what the owner shall know although it worked ("the last 100 bytes are not used ..."), for the log.  "" else. */
+	char notice[192];
 };
 
 extern const struct backend_ops *const target_backends[]; /* NULL-terminated; in backend/registry.c */
+/* "mem:64M", "file:PATH" ...: finds the backend and opens it.  0 or -errno with a sentence. */
+int backend_open(const char *spec, uint32_t block_size, bool readonly, struct backend **b, struct error *err);
+/* NULL is fine.  No io under way. */
+void backend_close(struct backend *b);
 
 #endif
