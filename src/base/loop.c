@@ -37,6 +37,7 @@ int loop_new(struct loop **loopp)
 	memset(loop, 0, sizeof(*loop));
 	loop->epfd = loop->evfd = loop->tfd = -1;
 	CDS_INIT_LIST_HEAD(&loop->deferred);
+	CDS_INIT_LIST_HEAD(&loop->exts);
 	loop->now = clock_ns();
 	ret = loop_fds_init(loop);
 	if (!ret)
@@ -49,10 +50,31 @@ int loop_new(struct loop **loopp)
 	return 0;
 }
 
+void loop_ext_add(struct loop *loop, struct loop_ext *ext)
+{
+	assert(!loop_ext_find(loop, ext->key));
+	cds_list_add(&ext->link, &loop->exts);
+}
+
+struct loop_ext *loop_ext_find(const struct loop *loop, const void *key)
+{
+	struct loop_ext *ext;
+
+	cds_list_for_each_entry(ext, &loop->exts, link) {
+		if (ext->key == key)
+			return ext;
+	}
+	return NULL;
+}
+
 void loop_free(struct loop *loop)
 {
+	struct loop_ext *ext, *next;
+
 	if (!loop)
 		return;
+	cds_list_for_each_entry_safe(ext, next, &loop->exts, link)
+		ext->free(ext);
 	assert(!loop->in_turn && !loop->nr_timers && cds_list_empty(&loop->deferred) && !loop_has_posted(loop));
 	if (loop->evfd >= 0)
 		close(loop->evfd);

@@ -24,6 +24,7 @@ struct loop_fd;
 struct timer;
 struct loop_work;
 struct loop_defer;
+struct loop_ext;
 
 /*
  * events: EPOLLIN/OUT/ERR/HUP as epoll gave them, or EPOLLIN alone when the loop is spinning and just tries (EAGAIN is then normal).
@@ -64,10 +65,22 @@ struct loop_defer {
 	bool pending;
 };
 
+/* What somebody keeps per loop for as long as the loop lives: an io_uring, a thread pool. */
+struct loop_ext {
+	const void *key; /* an address of its owner's */
+	void (*free)(struct loop_ext *ext); /* from loop_free(): takes its descriptors and timers off the loop */
+	/* private to loop.c */
+	struct cds_list_head link;
+};
+
 /* 0 or -errno (-ENOMEM, -EMFILE ...). */
 int loop_new(struct loop **loopp);
-/* Nothing may be added or pending any more (asserted).  NULL is fine. */
+/* Frees its exts; then nothing may be added or pending any more (asserted).  NULL is fine. */
 void loop_free(struct loop *loop);
+
+/* On the loop's thread.  One ext per key. */
+void loop_ext_add(struct loop *loop, struct loop_ext *ext);
+struct loop_ext *loop_ext_find(const struct loop *loop, const void *key); /* NULL: none */
 
 /* lf must not be added.  0 or -errno of epoll_ctl / -ENOMEM. */
 int loop_fd_add(struct loop *loop, struct loop_fd *lf, int fd, uint32_t events, loop_fd_fn *cb);

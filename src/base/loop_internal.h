@@ -53,6 +53,7 @@ struct loop {
 	uint64_t tfd_deadline; /* what the timerfd is armed for; 0: not armed */
 
 	struct cds_list_head deferred;
+	struct cds_list_head exts; /* of loop_ext */
 
 	uint64_t spin_ns;
 	uint64_t last_work; /* when the spin's time began */
