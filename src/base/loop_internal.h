@@ -52,6 +52,7 @@ struct loop {
 	uint32_t nr_timers, heap_size;
 	uint64_t tfd_deadline; /* what the timerfd is armed for; 0: not armed */
 
+	struct loop_work *ready; /* taken from posted, oldest first: their cbs run in this turn */
 	struct cds_list_head deferred;
 	struct cds_list_head exts; /* of loop_ext */
 
@@ -90,7 +91,7 @@ bool loop_sleep_begin(struct loop *loop);
 void loop_sleep_end(struct loop *loop);
 static inline bool loop_has_posted(struct loop *loop)
 {
-	return atomic_load_explicit(&loop->posted, memory_order_relaxed) != NULL;
+	return loop->ready || atomic_load_explicit(&loop->posted, memory_order_relaxed) != NULL;
 }
 
 /* loop_wait.c */

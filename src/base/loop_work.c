@@ -48,30 +48,55 @@ void loop_stop(struct loop *loop)
 	wake(loop);
 }
 
-int loop_posted_run(struct loop *loop)
+/* Moves what was posted behind what is ready. */
+static void take_posted(struct loop *loop)
 {
-	struct loop_work *w, *next, *in_order = NULL;
-	int n = 0;
+	struct loop_work *w, *next, *in_order = NULL, **end = &loop->ready;
 
-	if (!loop_has_posted(loop))
-		return 0;
 	for (w = atomic_exchange(&loop->posted, NULL); w; w = next) {
 		next = w->next;
 		w->next = in_order;
 		in_order = w;
 	}
-	for (w = in_order; w; w = next, n++) {
-		next = w->next;
+	while (*end)
+		end = &(*end)->next;
+	*end = in_order;
+}
+
+int loop_posted_run(struct loop *loop)
+{
+	struct loop_work *w;
+	int n = 0;
+
+	if (!loop_has_posted(loop))
+		return 0;
+	take_posted(loop);
+	for (; (w = loop->ready); n++) {
+		loop->ready = w->next;
 		w->cb(w); /* w may be gone or posted again now */
 	}
 	return n;
+}
+
+bool loop_work_cancel(struct loop *loop, struct loop_work *w)
+{
+	struct loop_work **p;
+
+	take_posted(loop);
+	for (p = &loop->ready; *p; p = &(*p)->next) {
+		if (*p == w) {
+			*p = w->next;
+			return true;
+		}
+	}
+	return false;
 }
 
 /* From here on posters write the eventfd.  False: there is news already, nobody is to sleep. */
 bool loop_sleep_begin(struct loop *loop)
 {
 	atomic_store(&loop->asleep, true);
-	if (!atomic_load(&loop->posted) && !(loop->running && atomic_load(&loop->stop)))
+	if (!atomic_load(&loop->posted) && !loop->ready && !(loop->running && atomic_load(&loop->stop)))
 		return true;
 	loop_sleep_end(loop);
 	return false;
