@@ -62,6 +62,7 @@ int cmd_admin_passthru(struct cli *cli, int argc, char **argv);
 int cmd_bench_connect(struct cli *cli, int argc, char **argv);
 int cmd_bench_io(struct cli *cli, int argc, char **argv);
 int cmd_compare(struct cli *cli, int argc, char **argv);
+int cmd_demo(struct cli *cli, int argc, char **argv);
 int cmd_discover(struct cli *cli, int argc, char **argv);
 int cmd_dsm(struct cli *cli, int argc, char **argv);
 int cmd_flush(struct cli *cli, int argc, char **argv);
