@@ -10,6 +10,8 @@
 /* Base spec 4.5: "nqn." + yyyy-mm + "." + reverse domain [":" text] or the uuid form; 1..223 bytes of UTF-8, no control characters.
  * NULL when fine, else a static sentence that says what is wrong. */
 const char *nqn_check(const char *nqn);
+/* The same without the form: 1..223 bytes of UTF-8, no control characters.  Subsystems with other names than the spec's form are in use. */
+const char *nqn_check_text(const char *nqn);
 /* As it stands in a fixed 256-byte wire field: NULL and *len when terminated in time and nqn_check() passes. */
 const char *nqn_check_wire(const char field[256], size_t *len);
 /* The uuid of "nqn.2014-08.org.nvmexpress:uuid:XXXXXXXX-...": true and 16 bytes in network order. */

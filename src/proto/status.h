@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fabrics-specific codes (SCT 1, 80h..) need the command: is_fabrics says a Fabrics command got it.  Never NULL; "unknown status". */
+/* Fabrics-specific codes (SCT 1, 80h..) need the command: is_fabrics says a Fabrics command got it.  Never NULL; "unknown status".
+ * libnvme's texts go on with ": " and an explanation, which nvme_status_describe() leaves out. */
 const char *nvme_status_name(uint16_t status, bool is_fabrics);
 /* "Connect Invalid Host (sct 1 sc 84h, DNR)" into buf; returns buf.  150 bytes are always enough. */
 const char *nvme_status_describe(uint16_t status, bool is_fabrics, char *buf, size_t len);

@@ -20,11 +20,13 @@ enum nvme_tcp_side { NVME_TCP_HOST, NVME_TCP_CTRL }; /* who receives */
 
 enum nvme_tcp_rx_event_type {
 	RX_NONE,  /* all bytes eaten, nothing whole yet */
-	RX_PDU,	  /* a header is whole and valid: rx->pdu.  Data of rx->data_len bytes follows when that is not 0, then RX_END.
+	RX_PDU,	  /* a header is whole and valid (and what pads it was eaten): rx->pdu.  Data of rx->data_len bytes follows when that is
+		     not 0, then RX_END.
 		     Without data, RX_END is not sent: RX_PDU is all. */
 	RX_DATA,  /* ev->data, ev->len: the next payload bytes, at rx->data_done of this PDU before this chunk */
 	RX_END,	  /* payload (and its digest) is whole; ev->digest_ok false: data digest error */
-	RX_ERROR, /* fatal: ev->fes, ev->fei, ev->what; the stream can't go on.  rx->pdu holds what was received of the header. */
+	RX_ERROR, /* fatal: ev->fes, ev->fei, ev->what; the stream can't go on.  rx->pdu holds what was received of the header:
+		     rx->have bytes, zeroes after them. */
 };
 
 struct nvme_tcp_rx_event {
@@ -43,7 +45,7 @@ struct nvme_tcp_rx {
 	bool hdgst, ddgst;
 	uint8_t pda;	      /* the alignment WE asked the peer for (0's based dwords) */
 	bool ic_only;	      /* until negotiated only the IC PDU (and TermReq) is legal */
-	uint32_t max_data;    /* largest legal data length of one PDU; larger is FES_LIMIT */
+	uint32_t max_data;    /* largest legal data length of one PDU; larger is FES_LIMIT, in a CapsuleCmd a wrong PLEN */
 	/* the PDU under way, readable by the caller from RX_PDU to the next one */
 	union nvme_tcp_pdu pdu;
 	uint32_t data_len, data_done;
@@ -52,7 +54,10 @@ struct nvme_tcp_rx {
 	uint32_t trailer; /* received data digest */
 	uint16_t have, need;
 	uint8_t state;
-	bool discard_ok;
+	bool digest_on;	      /* this PDU's payload is followed by its digest */
+	uint16_t dead_fes;    /* the error, told again whenever more is asked */
+	uint32_t dead_fei;
+	const char *dead_what;
 };
 
 /* Ready for ICReq (side CTRL) or ICResp (side HOST): no digests, IC only. */
