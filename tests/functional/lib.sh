@@ -1,0 +1,183 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # the tests use them
+# SPDX-License-Identifier: BSD-3-Clause
+# What functional tests share.  A test is a bash script named after the fact it checks:
+#
+#	. "$(dirname "$0")/lib.sh"
+#	requires_transport tcp loop
+#	start_target --ns mem:64M
+#	run nvof id-ns "${conn[@]}"
+#	succeeds; has "$out" 'nsze'
+#
+# Environment, set by meson: NVOF the tool, TR the transport to test (tcp, loop).  Exit status 77 is a skip, the last line its reason.
+# The first command that fails ends the test.
+
+set -uE
+NVOF=${NVOF:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/nvof}
+TR=${TR:-tcp}
+work=$(mktemp -d "${TMPDIR:-/tmp}/nvof-test.XXXXXX")
+nqn=nqn.2026-11.org.example:nvof
+# Tests that shall not care about the machine's identity.
+hostnqn=nqn.2014-08.org.nvmexpress:uuid:4a1c5f0e-0f5e-4b57-9d4b-6f1f5e0a7a11
+target_pids=()
+conn=()
+out='' err='' status=0
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+# fail WORDS: says where, shows what is known, ends the test.
+fail() {
+	echo "$(basename "$0"):${BASH_LINENO[${depth:-0}]}: $*"
+	exit 1
+}
+
+_failed() {
+	echo "$(basename "$0"):$1: failed: $2"
+	exit 1
+}
+trap '_failed $LINENO "$BASH_COMMAND"' ERR
+set -e
+
+_clean_up() {
+	local code=$? pid
+	trap - ERR
+	set +e
+	for pid in ${target_pids[@]+"${target_pids[@]}"}; do
+		_end_target "$pid" || code=1
+	done
+	if [ $code -ne 0 ] && [ $code -ne 77 ]; then
+		_show
+	fi
+	rm -rf "$work"
+	exit $code
+}
+trap _clean_up EXIT
+trap 'exit 143' TERM INT HUP
+
+# The output of the last run and of the targets.
+_show() {
+	local file
+	[ -z "$out" ] || printf '%s\n' "-- stdout of the last command" "$(tail -n 40 <<<"$out")"
+	[ -z "$err" ] || printf '%s\n' "-- stderr of the last command" "$(tail -n 60 <<<"$err")"
+	for file in "$work"/target.*.err; do
+		[ ! -s "$file" ] || { echo "-- stderr of a target"; tail -n 60 "$file"; }
+	done
+}
+
+# A target that leaks, crashes or does not end within 10 s of SIGTERM fails the test.
+_end_target() {
+	local pid=$1 i
+	kill -TERM "$pid" 2>/dev/null
+	for ((i = 0; i < 200; i++)); do
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.05
+	done
+	if kill -0 "$pid" 2>/dev/null; then
+		kill -KILL "$pid"
+		wait "$pid" 2>/dev/null
+		echo "the target did not end within 10 s of SIGTERM"
+		return 1
+	fi
+	wait "$pid" 2>/dev/null
+	local ended=$?
+	[ $ended -eq 0 ] || { echo "the target ended with status $ended"; return 1; }
+}
+
+# requires PROGRAM...
+requires() {
+	local program
+	for program; do
+		command -v "$program" >/dev/null || [ -x "/usr/sbin/$program" ] || skip "$program is not installed"
+	done
+}
+
+# requires_transport NAME...: the test is for these.
+requires_transport() {
+	[[ " $* " == *" $TR "* ]] || skip "not for transport $TR"
+}
+
+# start_target ARG...: a target on a free port (tcp) or inside each command (loop).  Sets conn to the options that lead to it, and for tcp
+# port and target_pid.  Without --subsys among ARGs its subsystem is $nqn.  LISTEN overrides the address.
+start_target() {
+	[[ " $* " == *" --subsys "* ]] || set -- --subsys "$nqn" "$@"
+	if [ "$TR" = loop ]; then
+		conn=(-t loop -n "$nqn" -q "$hostnqn" "$@")
+		return
+	fi
+	start_tcp_target "$@"
+	conn=(-t tcp -a 127.0.0.1 -s "$port" -n "$nqn" -q "$hostnqn")
+}
+
+start_tcp_target() {
+	local n=${#target_pids[@]} i
+	"$NVOF" target --listen "${LISTEN:-tcp:127.0.0.1:0}" "$@" >"$work/target.$n.out" 2>"$work/target.$n.err" </dev/null &
+	target_pid=$!
+	target_pids+=("$target_pid")
+	for ((i = 0; i < 400; i++)); do
+		ready=$(grep -m 1 '^ready' "$work/target.$n.out" || true)
+		[ -z "$ready" ] || break
+		kill -0 "$target_pid" 2>/dev/null || break
+		sleep 0.05
+	done
+	[ -n "$ready" ] || depth=1 fail "the target is not ready"
+	port=$(grep -oE 'tcp:[^ ]*:[0-9]+' <<<"$ready" | head -n 1 | grep -oE '[0-9]+$')
+	[ -n "$port" ] || depth=1 fail "no address in the line '$ready'"
+}
+
+# stop_target: the last one started; it must end well.
+stop_target() {
+	local pid=${target_pids[-1]}
+	unset 'target_pids[-1]'
+	_end_target "$pid" || depth=1 fail "the target did not end well"
+}
+
+# run COMMAND ARG...: sets out, err and status.  "nvof" means the tool under test.
+run() {
+	[ "$1" != nvof ] || set -- "$NVOF" "${@:2}"
+	status=0
+	timeout "${RUN_TMO:-60}" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+	out=$(tr -d '\0' <"$work/out") err=$(tr -d '\0' <"$work/err")
+	[ $status -lt 124 ] || depth=1 fail "'$*' ended with status $status"
+}
+
+succeeds() { [ "$status" -eq 0 ] || depth=1 fail "exit status $status"; }
+
+# fails [STATUS]
+fails() {
+	if [ $# -gt 0 ]; then
+		[ "$status" -eq "$1" ] || depth=1 fail "exit status $status, wanted $1"
+	else
+		[ "$status" -ne 0 ] || depth=1 fail "it succeeded"
+	fi
+}
+
+# same WHAT WANTED GOT
+same() { [ "$2" = "$3" ] || depth=1 fail "$1: wanted '$2', got '$3'"; }
+
+# has TEXT PIECE
+has() { [[ $1 == *"$2"* ]] || depth=1 fail "no '$2' in '${1:0:400}'"; }
+has_not() { [[ $1 != *"$2"* ]] || depth=1 fail "'$2' in '${1:0:400}'"; }
+
+# json EXPRESSION: evaluates a Python expression over the document d in $out.
+json() {
+	python3 -c 'import json, sys; d = json.loads(sys.argv[1]); print(eval(sys.argv[2]))' "$out" "$1" || depth=1 fail "cannot evaluate $1"
+}
+
+# true_json EXPRESSION
+true_json() { [ "$(json "$1")" = True ] || depth=1 fail "not so: $1"; }
+
+# wait_for SECONDS COMMAND...: until it succeeds.
+wait_for() {
+	local end=$((SECONDS + $1 + 1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || depth=1 fail "never came true: $*"
+		sleep 0.05
+	done
+}
+
+# random_file PATH BYTES: data that no other call makes.
+random_file() { head -c "$2" /dev/urandom >"$1"; }
