@@ -7,11 +7,18 @@
 
 extern const struct host_transport tcp_host_transport;
 
+extern const struct host_transport tcp_host_transport, loop_host_transport;
+extern const struct target_transport tcp_target_transport, loop_target_transport;
+
 const struct host_transport *const host_transports[] = {
+	&tcp_host_transport,
+	&loop_host_transport,
 	&tcp_host_transport,
 	NULL,
 };
 
 const struct target_transport *const target_transports[] = {
+	&tcp_target_transport,
+	&loop_target_transport,
 	NULL,
 };
