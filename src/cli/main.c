@@ -10,6 +10,23 @@
 #include "cli/opts.h"
 
 static const struct subcmd subcmds[] = {
+	{ "target", cmd_target, "serve namespaces to hosts" },
+	{ "discover", cmd_discover, "list the subsystems a discovery ctrl knows" },
+	{ "id-ctrl", cmd_id_ctrl, "what the ctrl says about itself" },
+	{ "id-ns", cmd_id_ns, "what the ctrl says about a namespace" },
+	{ "list-ns", cmd_list_ns, "the active namespaces" },
+	{ "read", cmd_read, "read blocks into a file" },
+	{ "write", cmd_write, "write a file to blocks" },
+	{ "compare", cmd_compare, "compare blocks with a file" },
+	{ "write-zeroes", cmd_write_zeroes, "set blocks to zero" },
+	{ "verify", cmd_verify, "let the ctrl check that blocks can be read" },
+	{ "dsm", cmd_dsm, "deallocate blocks" },
+	{ "flush", cmd_flush, "put what was written on stable media" },
+	{ "get-log", cmd_get_log, "read a log page" },
+	{ "admin-passthru", cmd_admin_passthru, "send any admin command" },
+	{ "io-passthru", cmd_io_passthru, "send any I/O command" },
+	{ "bench connect", cmd_bench_connect, "how long setting up the queues takes" },
+	{ "bench io", cmd_bench_io, "I/Os in a second, and how long each takes" },
 	{ "version", cmd_version, "print the version" },
 	{ "help", cmd_help, "what there is, or the help of one command" },
 };
@@ -57,6 +74,8 @@ static int unknown_command(struct cli *cli, int argc, char **argv)
 		if (argc > 2 && !strncmp(names[i], argv[1], len) && names[i][len] == ' ')
 			snprintf(word, sizeof(word), "%s %s", argv[1], argv[2]);
 	}
+	if (!strcmp(word, "bench"))
+		return cli_usage_error(cli, word, "bench of what? \"bench connect\" or \"bench io\"");
 	near = nearest(word, names, ARRAY_SIZE(subcmds));
 	if (near)
 		return cli_usage_error(cli, word, "\"%s\" is not a command; did you mean \"%s\"?", word, near);

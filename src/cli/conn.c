@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/conn.h"
+
+static bool is_loop(const struct conn_args *args) { return !strcasecmp(args->transport, "loop"); }
+
+static const char *subsysnqn_of(const struct conn_args *args)
+{
+	if (args->subsysnqn || !is_loop(args) || !args->embed.nr_subsys)
+		return args->subsysnqn;
+	return args->embed.subsys[0].nqn;
+}
+
+static int check_args(const struct conn_args *args, enum conn_kind kind)
+{
+	struct cli *cli = args->cli;
+
+	if (is_loop(args)) {
+		if (!args->embed.nr_subsys)
+			return cli_usage_error(cli, "--ns", "-t loop needs a target to connect to: give --ns, such as --ns mem:64M");
+		if (args->traddr || args->trsvcid)
+			return cli_usage_error(cli, "--traddr", "--traddr, --trsvcid: -t loop has no address");
+		return EXIT_OK;
+	}
+	if (args->embed.nr_subsys || args->embed.nr_faults)
+		return cli_usage_error(cli, args->embed.nr_subsys ? "--ns" : "--fault",
+				       "--subsys, --ns, --fault make a target inside this process: only with -t loop");
+	if (!args->traddr)
+		return cli_usage_error(cli, "--traddr", "--traddr is missing: the address of the target");
+	if (kind != CONN_DISCOVERY && !args->subsysnqn)
+		return cli_usage_error(cli, "--nqn", "--nqn is missing: the subsystem; \"nvof discover\" lists them");
+	return EXIT_OK;
+}
+
+/* Signals stay with the thread that asks for them; the target's threads inherit a mask without any. */
+static int embed_target(struct conn *c, const struct conn_args *args)
+{
+	struct nvof_target_opts opts;
+	sigset_t all, old;
+	char msg[512];
+	int ret;
+
+	nvof_target_opts_init(&opts);
+	opts.log = cli_log;
+	opts.log_arg = c->cli;
+	opts.log_level = cli_log_level(c->cli);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = nvof_target_new(&opts, &c->target);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		return cli_error(c->cli, ret, "starting the target inside this process: %s", strerror(-ret));
+	ret = spec_apply(c->cli, &args->embed, c->target);
+	if (ret)
+		return ret;
+	ret = nvof_target_listen(c->target, "loop", NULL, 0);
+	if (ret)
+		return cli_error(c->cli, ret, "loop: %s", nvof_target_errmsg(c->target, msg, sizeof(msg)));
+	return EXIT_OK;
+}
+
+int conn_prepare(struct conn *c, const struct conn_args *args, enum conn_kind kind)
+{
+	struct nvof_ctx_opts opts;
+	int ret;
+
+	memset(c, 0, sizeof(*c));
+	c->cli = args->cli;
+	ret = check_args(args, kind);
+	if (ret)
+		return ret;
+	nvof_ctx_opts_init(&opts);
+	opts.log = cli_log;
+	opts.log_arg = c->cli;
+	opts.log_level = cli_log_level(c->cli);
+	ret = nvof_ctx_new(&opts, &c->ctx);
+	if (ret)
+		return cli_error(c->cli, ret, "making a ctx: %s", strerror(-ret));
+	return is_loop(args) ? embed_target(c, args) : EXIT_OK;
+}
+
+static void fill_opts(struct nvof_connect_opts *opts, const struct conn *c, const struct conn_args *args, enum conn_kind kind)
+{
+	nvof_connect_opts_init(opts);
+	opts->transport = args->transport;
+	opts->traddr = args->traddr;
+	opts->trsvcid = args->trsvcid;
+	opts->host_traddr = args->host_traddr;
+	opts->host_iface = args->host_iface;
+	opts->subsysnqn = kind == CONN_DISCOVERY ? args->subsysnqn : subsysnqn_of(args);
+	opts->hostnqn = args->hostnqn;
+	opts->hostid = args->hostid;
+	opts->nr_io_queues = args->nr_io_queues ? args->nr_io_queues : kind == CONN_ADMIN;
+	if (args->queue_size)
+		opts->queue_size = args->queue_size;
+	if (args->keep_alive_tmo_s >= 0)
+		opts->keep_alive_tmo_ms = args->keep_alive_tmo_s * 1000;
+	opts->connect_tmo_ms = (unsigned int)args->connect_tmo_ms;
+	opts->io_tmo_ms = (unsigned int)args->io_tmo_ms;
+	opts->setup_concurrency = args->setup_concurrency;
+	opts->hdr_digest = args->hdr_digest;
+	opts->data_digest = args->data_digest;
+	opts->disable_sqflow = !args->sqflow;
+	opts->tos = args->tos;
+	opts->loop_target = c->target;
+}
+
+int conn_connect(struct conn *c, const struct conn_args *args, enum conn_kind kind)
+{
+	struct nvof_connect_opts opts;
+	int ret;
+
+	fill_opts(&opts, c, args, kind);
+	ret = nvof_ctrl_connect_sync(c->ctx, &opts, &c->ctrl);
+	if (ret)
+		return cli_error(c->cli, ret, "%s", nvof_ctx_errmsg(c->ctx));
+	return EXIT_OK;
+}
+
+int conn_open(struct conn *c, const struct conn_args *args, enum conn_kind kind)
+{
+	int ret = conn_prepare(c, args, kind);
+
+	return ret ? ret : conn_connect(c, args, kind);
+}
+
+void conn_disconnect(struct conn *c)
+{
+	if (!c->ctrl)
+		return;
+	if (nvof_ctrl_state(c->ctrl) == NVOF_CTRL_LIVE && nvof_ctrl_disconnect_sync(c->ctrl) == -ETIMEDOUT)
+		cli_warn(c->cli, "the ctrl did not answer the shutdown; the connection was closed all the same");
+	nvof_ctrl_free(c->ctrl);
+	c->ctrl = NULL;
+}
+
+void conn_close(struct conn *c)
+{
+	conn_disconnect(c);
+	nvof_ctx_free(c->ctx);
+	nvof_target_free(c->target);
+	c->ctx = NULL;
+	c->target = NULL;
+}
+
+int conn_status(struct conn *c, int status, const char *what)
+{
+	char words[160];
+
+	if (!status)
+		return EXIT_OK;
+	nvof_status_str(status, words, sizeof(words));
+	if (c->ctrl && nvof_ctrl_state(c->ctrl) != NVOF_CTRL_LIVE && *nvof_ctrl_errmsg(c->ctrl))
+		return cli_error(c->cli, status, "%s: %s: %s", what, words, nvof_ctrl_errmsg(c->ctrl));
+	return cli_error(c->cli, status, "%s: %s", what, words);
+}
+
+int conn_only_nsid(struct conn *c, uint32_t *nsid)
+{
+	uint32_t *nsids;
+	size_t nr;
+	int ret = nvof_ns_list_sync(c->ctrl, &nsids, &nr);
+
+	if (ret)
+		return conn_status(c, ret, "reading the list of namespaces");
+	if (nr == 1)
+		*nsid = nsids[0];
+	free(nsids);
+	if (!nr)
+		return cli_error(c->cli, 0, "the subsystem has no namespaces");
+	if (nr > 1)
+		return cli_usage_error(c->cli, "--namespace-id", "--namespace-id is missing: the subsystem has %zu namespaces", nr);
+	return EXIT_OK;
+}
+
+int conn_open_ns(struct conn *c, const struct conn_args *args, struct nvof_ns **nsp)
+{
+	uint32_t nsid = args->nsid;
+	char what[64];
+	int ret;
+
+	if (!nsid) {
+		ret = conn_only_nsid(c, &nsid);
+		if (ret)
+			return ret;
+	}
+	ret = nvof_ns_open_sync(c->ctrl, nsid, nsp);
+	if (ret == -ENODEV)
+		return cli_error(c->cli, ret, "--namespace-id: there is no active namespace %" PRIu32, nsid);
+	if (ret == -ENOTSUP && *nvof_ctrl_errmsg(c->ctrl))
+		return cli_error(c->cli, ret, "namespace %" PRIu32 ": %s", nsid, nvof_ctrl_errmsg(c->ctrl));
+	snprintf(what, sizeof(what), "opening namespace %" PRIu32, nsid);
+	return conn_status(c, ret, what);
+}
+
+void conn_wait_cb(void *arg, const struct nvof_cpl *cpl)
+{
+	struct conn_wait *w = arg;
+
+	w->cpl = *cpl;
+	w->done = true;
+}
+
+int conn_wait(struct conn *c, struct conn_wait *w, int ret)
+{
+	if (ret) {
+		w->cpl = (struct nvof_cpl){ .status = ret };
+		return ret;
+	}
+	while (!w->done)
+		nvof_ctx_poll(c->ctx, -1);
+	return w->cpl.status;
+}
