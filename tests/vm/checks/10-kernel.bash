@@ -8,7 +8,8 @@ kernel_blocks=([1]=512 [2]=4096)
 # Namespace 1 has blocks of 512 bytes, namespace 2 of 4096. The kernel's log shows each queue that the target adds.
 kernel_target() {
 	guest "
-		echo 'module nvmet +p; module nvmet_tcp +p' >/sys/kernel/debug/dynamic_debug/control
+		modprobe -a nvmet-tcp nvme-tcp &&
+		echo 'module nvmet +p' >/sys/kernel/debug/dynamic_debug/control &&
 		modprobe brd rd_nr=1 rd_size=131072 &&
 		null_blk_with_memory nullb0 128 4096 &&
 		nvmet_subsystem $kernel_nqn KERNEL1 &&
@@ -22,7 +23,6 @@ kernel_target() {
 kernel_to_kernel() {
 	guest "
 		set -e
-		modprobe nvme-tcp
 		nvme discover -t tcp -a 10.0.2.2 -s $kernel_port | grep -q $kernel_nqn
 		ctrl=\$(nvme_connect tcp $kernel_nqn -a 10.0.2.2 -s $kernel_port -i 2)
 		test \$(cat /sys/class/nvme/\$ctrl/queue_count) = 3

@@ -5,9 +5,6 @@
 # Words between host and guest are lines "WORD [TEXT]". Each end keeps what it heard as a file named by the word.
 vm_hear() { printf '%s\n' "$3" >"$1/.$2" && mv "$1/.$2" "$1/$2"; }
 
-# Below the range the kernel takes ports from; QEMU refuses a taken one, and then another boot picks another.
-vm_pick_port() { echo $((20000 + (RANDOM * 32768 + RANDOM) % 12000)); }
-
 # vm_forwards STATE [HOSTPORT:]GUESTPORT...: sets vm_pairs, and leaves each host port in STATE/port.GUESTPORT.
 vm_forwards() {
 	local state=$1 spec host guest
@@ -65,5 +62,5 @@ vm_end_qemu() {
 
 vm_show_console() {
 	sed 's/^/vm: qemu: /' "$1/qemu.log" >&2
-	tail -n 30 "$1/console" 2>/dev/null | tr -d '\r' | sed 's/^/vm: console: /' >&2
+	tail -n 60 "$1/console" 2>/dev/null | tr -d '\r' | sed 's/^/vm: console: /' >&2
 }

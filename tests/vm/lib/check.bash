@@ -5,7 +5,7 @@
 passed=0 failed=0 skipped=0
 
 # check NAME FUNCTION [ARG]...: runs it in a shell of its own where the first failing command ends it; exit status 77 is a skip. The last line it
-# printed is the reason.
+# printed of its own is the reason.
 check() {
 	! unwanted "$1" || return 0
 	setup "$@"
@@ -17,7 +17,8 @@ setup() {
 	shift
 	( set -eE; trap 'echo "failed: $BASH_COMMAND"' ERR; "$@" ) >"$log" 2>&1
 	status=$?
-	reason=$(tail -n 1 "$log" | cut -c 1-200)
+	reason=$(grep -v '^failed: ' "$log" | tail -n 1 | cut -c 1-200)
+	: "${reason:=$(head -n 1 "$log" | cut -c 1-200)}"
 	case $status in
 	0) passed=$((passed + 1)); echo "ok $name" ;;
 	77) skipped=$((skipped + 1)); echo "skip $name - $reason" ;;

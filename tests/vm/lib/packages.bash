@@ -8,7 +8,7 @@ vm_suite=bookworm
 vm_mirror() {
 	[ -z "${VM_MIRROR:-}" ] || { echo "$VM_MIRROR"; return; }
 	# shellcheck disable=SC2016 # apt expands these
-	apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+	apt-get --no-release-info indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
 		awk '$1 !~ /[-\/]/ && $2 == "main" { print $3; exit }'
 }
 

@@ -43,9 +43,10 @@ vm_stop() {
 vm_guest() {
 	local id=$BASHPID.$RANDOM answer status output
 	vm_tell "$1" "do.$id" "$2" "$(base64 -w 0 <<<"$3")"
-	answer=$(vm_await "$1" "done.$id" $(($2 + 15))) || return
+	answer=$(vm_await "$1" "done.$id" $(($2 + 15))) || { status=$?; echo "the guest gave no answer"; return $status; }
 	rm -f "$1/done.$id"
 	read -r status output <<<"$answer"
 	base64 -d <<<"$output"
+	[ "$status" -ne "$vm_status_timeout" ] || echo "the guest's command took more than $2 s"
 	return "$status"
 }

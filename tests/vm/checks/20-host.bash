@@ -1,0 +1,71 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Our host against the kernel's target.
+
+kernel_at=(-t tcp -a 127.0.0.1 -s "$kernel_port")
+
+run_nvof() { timeout -k 5 60 "$nvof" "$@"; }
+
+# The guest's log from here on is looked at by kernel_is_content.
+mark_kernel_log() { log_lines=$(guest "dmesg | wc -l"); }
+
+# No complaint in the guest's log, and no connection left.
+kernel_is_content() {
+	local trouble
+	trouble=$(guest "kernel_trouble $log_lines" || true)
+	[ -z "$trouble" ] || fail "the kernel complains: $trouble"
+	same "connections left on the target" 0 "$(guest "sleep 0.2; ss -Htn state established '( sport = :4420 )' | wc -l")"
+}
+
+host_discovers() {
+	local text
+	text=$(run_nvof discover "${kernel_at[@]}" "$@")
+	has "$text" "$kernel_nqn"
+	text=$(run_nvof discover "${kernel_at[@]}" "$@" -o json)
+	has "$text" "\"$kernel_nqn\""
+}
+
+# host_identifies OPTION...
+host_identifies() {
+	local text at=("${kernel_at[@]}" -n "$kernel_nqn" "$@")
+	text=$(run_nvof id-ctrl "${at[@]}")
+	has "$text" KERNEL1
+	text=$(run_nvof list-ns "${at[@]}")
+	has "$text" 0x2
+	text=$(run_nvof id-ns "${at[@]}" --namespace-id 1 -o json)
+	has "${text//[[:space:]]/}" '"nsze":262144'
+	text=$(run_nvof id-ns "${at[@]}" --namespace-id 2 -o json)
+	has "${text//[[:space:]]/}" '"nsze":32768'
+}
+
+# host_moves NSID DEVICE QUEUES OPTION...: 64 MiB in commands of 16 MiB, compared on the peer and after reading them back.
+host_moves() {
+	local nsid=$1 device=$2 queues=$3 size=$((16 << 20)) part blocks at
+	at=("${kernel_at[@]}" -n "$kernel_nqn" --nr-io-queues "$queues" --namespace-id "$nsid" "${@:4}")
+	blocks=$((size / kernel_blocks[nsid]))
+	mark_kernel_log
+	head -c $((4 * size)) /dev/urandom >"$logs/out"
+	split -b $size -d -a 1 "$logs/out" "$logs/out."
+	: >"$logs/in"
+	for part in 0 1 2 3; do
+		run_nvof write "${at[@]}" --start-block $((part * blocks)) --block-count $((blocks - 1)) --data-size $size --data "$logs/out.$part"
+	done
+	same "bytes on the target" "$(sha256sum <"$logs/out" | cut -d' ' -f1)" "$(guest "first_bytes $device 64")"
+	for part in 0 1 2 3; do
+		run_nvof read "${at[@]}" --start-block $((part * blocks)) --block-count $((blocks - 1)) --data-size $size --data "$logs/in.$part"
+	done
+	cat "$logs"/in.[0-3] | cmp - "$logs/out"
+	kernel_is_content
+	same "queues added by 8 commands" $((8 * queues)) "$(guest "dmesg | tail -n +$((log_lines + 1)) | grep -c 'nvmet: adding queue'")"
+}
+
+check host/tcp/discover host_discovers
+check host/tcp/discover-digests host_discovers --hdr-digest --data-digest
+check host/tcp/identify host_identifies
+check host/tcp/identify-digests host_identifies --hdr-digest --data-digest
+for queues in 1 4; do
+	check "host/tcp/queues-$queues" host_moves 1 /dev/ram0 $queues
+	check "host/tcp/queues-$queues-digests" host_moves 1 /dev/ram0 $queues --hdr-digest --data-digest
+done
+check host/tcp/header-digest-only host_moves 2 /dev/nullb0 2 --hdr-digest
+check host/tcp/data-digest-only host_moves 2 /dev/nullb0 2 --data-digest
