@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/demo.h"
-#include "demo_report_html.h"
+#include "cli/demo_report_html.h" /* generated */
 
 int demo_write_report(const struct demo *demo, json_object *doc)
 {

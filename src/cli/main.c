@@ -27,6 +27,7 @@ static const struct subcmd subcmds[] = {
 	{ "io-passthru", cmd_io_passthru, "send any I/O command" },
 	{ "bench connect", cmd_bench_connect, "how long setting up the queues takes" },
 	{ "bench io", cmd_bench_io, "I/Os in a second, and how long each takes" },
+	{ "demo", cmd_demo, "a target and a host in one process: queue set-up, data, speed" },
 	{ "version", cmd_version, "print the version" },
 	{ "help", cmd_help, "what there is, or the help of one command" },
 };
