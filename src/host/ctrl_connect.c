@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A connect from end to end: admin queue -> initialisation -> I/O queues -> LIVE.  Each step ends in a callback from the loop. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/ctrl.h"
+#include "host/hctx.h"
+#include "host/queue.h"
+#include "host/queue_setup.h"
+#include "host/tags.h"
+
+void ctrl_connect_end(struct nvof_ctrl *ctrl, int status)
+{
+	if (!ctrl->connecting)
+		return;
+	ctrl->connecting = false;
+	timer_cancel(ctrl->loop, &ctrl->connect_timer);
+	timeline_finish(ctrl);
+	if (ctrl->connect_cb)
+		ctrl->connect_cb(ctrl->connect_arg, ctrl, status);
+}
+
+void ctrl_connect_failed(struct nvof_ctrl *ctrl, struct error *err)
+{
+	int code = err->code;
+
+	if (!ctrl->err.code)
+		error_move(&ctrl->err, err);
+	error_clear(err);
+	ctrl_set_state(ctrl, NVOF_CTRL_DELETING, error_msg(&ctrl->err));
+	queue_batch_free(ctrl->batch);
+	ctrl->batch = NULL;
+	ctrl_stop(ctrl, code < 0 ? code : -ECONNABORTED);
+	ctrl_set_state(ctrl, NVOF_CTRL_DEAD, "the connect failed");
+	ctrl_connect_end(ctrl, code);
+	ctrl_tell_state(ctrl);
+}
+
+/* Takes a batch that has ended; false when it failed, which has been dealt with. */
+static bool batch_ended_well(struct nvof_ctrl *ctrl, struct queue_batch *b)
+{
+	const struct error *first = queue_batch_error(b);
+	struct error err = { 0 };
+
+	ctrl->batch = NULL;
+	if (!first)
+		return true;
+	error_copy(&err, first);
+	queue_batch_free(b);
+	ctrl_connect_failed(ctrl, &err);
+	return false;
+}
+
+static void ctrl_live(struct nvof_ctrl *ctrl)
+{
+	if (!ctrl_set_state(ctrl, NVOF_CTRL_LIVE, "connected"))
+		return; /* it is being disconnected or freed: that ends the connect, too */
+	ctrl->live_us = timeline_now_us(ctrl);
+	aer_start(ctrl);
+	ctrl_connect_end(ctrl, 0);
+	ctrl_tell_state(ctrl);
+}
+
+static void io_queues_done(struct nvof_ctrl *ctrl, struct queue_batch *b)
+{
+	uint32_t i;
+
+	if (!batch_ended_well(ctrl, b))
+		return;
+	for (i = 0; i < b->nr; i++)
+		hctx_add_queue(b->setups[i].hctx, queue_batch_take(b, i));
+	ctrl->nr_live_queues = b->nr;
+	queue_batch_free(b);
+	ctrl_live(ctrl);
+}
+
+void ctrl_init_done(struct nvof_ctrl *ctrl)
+{
+	ctrl->init_done_us = timeline_now_us(ctrl);
+	keep_alive_start(ctrl);
+	if (!ctrl->nr_granted) {
+		ctrl_live(ctrl);
+		return;
+	}
+	if (ctrl_alloc_hctxs(ctrl, ctrl->nr_granted) || !(ctrl->batch = queue_batch_new(ctrl, 1, ctrl->nr_granted, io_queues_done))) {
+		/* Not from inside the completion that brought us here: the admin queue's failure is acted on at the end of the turn. */
+		host_queue_failed(ctrl->admin, -ENOMEM, "no memory for %u I/O queues", ctrl->nr_granted);
+		return;
+	}
+	queue_batch_start(ctrl->batch, ctrl->p.setup_concurrency);
+}
+
+/* "traddr=127.0.0.1,trsvcid=4420,src_addr=127.0.0.1" as nvme-cli shows it. */
+static void set_address(struct nvof_ctrl *ctrl)
+{
+	const struct ctrl_params *p = &ctrl->p;
+	const char *local = ctrl->admin->local, *end = strrchr(local, ':');
+	int len = end ? (int)(end - local) : (int)strlen(local);
+	char *text = NULL;
+
+	if (len > 2 && local[0] == '[') {
+		local++;
+		len -= 2;
+	}
+	if (asprintf(&text, "traddr=%s%s%s%s%.*s", p->traddr ? p->traddr : p->ops->name, p->trsvcid ? ",trsvcid=" : "", p->trsvcid ? p->trsvcid : "",
+		     len ? ",src_addr=" : "", len, local) < 0)
+		return;
+	free(ctrl->address);
+	ctrl->address = text;
+}
+
+static void admin_queue_done(struct nvof_ctrl *ctrl, struct queue_batch *b)
+{
+	if (!batch_ended_well(ctrl, b))
+		return;
+	ctrl->admin = queue_batch_take(b, 0);
+	queue_batch_free(b);
+	set_address(ctrl);
+	ctrl_init_start(ctrl);
+}
+
+static void connect_timed_out(struct timer *t)
+{
+	struct nvof_ctrl *ctrl = container_of(t, struct nvof_ctrl, connect_timer);
+
+	if (ctrl->batch)
+		queue_batch_timeout(ctrl->batch, ctrl->p.connect_tmo_ms);
+	else if (ctrl->init.running)
+		ctrl_init_timeout(ctrl, ctrl->p.connect_tmo_ms);
+}
+
+static void disconnect_by_free(struct loop_defer *d)
+{
+	ctrl_destroy(container_of(d, struct nvof_ctrl, free_work));
+}
+
+static struct nvof_ctrl *ctrl_alloc(struct nvof_ctx *ctx)
+{
+	struct nvof_ctrl *ctrl = calloc(1, sizeof(*ctrl));
+
+	if (!ctrl)
+		return NULL;
+	ctrl->ctx = ctx;
+	ctrl->loop = ctx->loop;
+	ctrl->max_transfer = SIZE_MAX;
+	ctrl->admin_tags.free_head = TAG_NONE;
+	CDS_INIT_LIST_HEAD(&ctrl->namespaces);
+	timer_init(&ctrl->connect_timer, connect_timed_out);
+	loop_defer_init(&ctrl->free_work, disconnect_by_free);
+	ctrl_init_setup(ctrl);
+	ctrl_disconnect_setup(ctrl);
+	ctrl_shutdown_setup(ctrl);
+	keep_alive_setup(ctrl);
+	cmd_timer_setup(ctrl);
+	return ctrl;
+}
+
+int nvof_ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts, nvof_connect_cb *cb, void *arg, struct nvof_ctrl **ctrlp)
+{
+	struct error err = { 0 };
+	struct nvof_ctrl *ctrl = ctrl_alloc(ctx);
+	/* All but the reserved slots are for users; one entry of the queue stays empty (C039). */
+	const uint32_t nr_free = NVMF_MAX_SQSIZE_ADMIN - ADMIN_NR_SLOTS;
+
+	*ctrlp = NULL;
+	if (!ctrl)
+		return ctx_fail(ctx, -ENOMEM, "connect: no memory");
+	if (ctrl_params_init(&ctrl->p, ctx, opts, &err)) {
+		free(ctrl);
+		return ctx_fail_error(ctx, &err);
+	}
+	ctrl->queue_size = ctrl->p.queue_size;
+	if (tags_init(&ctrl->admin_tags, nr_free, ADMIN_NR_SLOTS, ctrl->p.ops->req_size) ||
+	    !(ctrl->batch = queue_batch_new(ctrl, 0, 1, admin_queue_done))) {
+		error_set(&err, -ENOMEM, "connect to %s: no memory", ctrl->p.where);
+		goto fail;
+	}
+	if (ctrl->p.ops->endpoint_new(&ctrl->p.link, ctx->loop, &ctrl->ep, &err)) {
+		error_prefix(&err, "connect to %s", ctrl->p.where);
+		goto fail;
+	}
+	cmd_timer_init(ctrl);
+	ctrl->connect_cb = cb;
+	ctrl->connect_arg = arg;
+	ctrl->connecting = true;
+	cds_list_add_tail(&ctrl->link, &ctx->ctrls);
+	timeline_start(ctrl);
+	timer_set(ctx->loop, &ctrl->connect_timer, clock_ns() + ctrl->p.connect_tmo_ms * NSEC_PER_MSEC);
+	ctrl_set_state(ctrl, NVOF_CTRL_CONNECTING, "asked to");
+	queue_batch_start(ctrl->batch, 1);
+	*ctrlp = ctrl;
+	return 0;
+
+fail:
+	queue_batch_free(ctrl->batch);
+	tags_free(&ctrl->admin_tags);
+	ctrl_params_clear(&ctrl->p);
+	free(ctrl);
+	return ctx_fail_error(ctx, &err);
+}
