@@ -34,9 +34,17 @@
 #define TARGET_ACL 3		 /* 0's based: abort command limit */
 #define TARGET_KAS 10		 /* keep alive granularity, 100 ms units */
 #define TARGET_VERSION 0x10400	 /* NVMe 1.4 */
+#define TARGET_FIRMWARE "0.1.0"  /* firmware revision in Identify: this library's version */
+#define CSTS_RDY (1u << 0)
+#define CSTS_CFS (1u << 1)
+#define CSTS_SHST (3u << 2)
+#define CSTS_SHST_DONE (2u << 2)
 #define TARGET_CHANGED_NS_MAX 1024
 #define TARGET_NSID_ALL 0xffffffffu
-#define TARGET_STATUS(sct, sc) (NVME_STATUS(sct, sc) | NVME_STATUS_DNR)
+/* Statuses the host need not retry: ST(LBA_RANGE), ST_CMD(ABORT_LIMIT). */
+#define ST(sc) (NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_##sc) | NVME_STATUS_DNR)
+#define ST_CMD(sc) (NVME_STATUS(NVME_SCT_CMD_SPECIFIC, NVME_SC_##sc) | NVME_STATUS_DNR)
+#define ST_RETRY(sc) NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_##sc)
 
 /* ------------------------------------------------------------------------------------------------ target and threads */
 
@@ -44,7 +52,7 @@ struct target_thread {
 	struct nvof_target *target;
 	unsigned int index;
 	pthread_t thread;
-	bool started;
+	bool started, stop;		  /* stop: atomic */
 	struct loop *loop;
 	int nr_placed;			  /* queues placed here; atomic */
 	struct cds_list_head queues;	  /* target_queue.link; the thread's own */
@@ -107,6 +115,7 @@ struct target_port {
 	struct target_link_params params;
 	uint16_t portid;
 	bool all_subsys, wildcard;
+	bool stopped;			  /* under lock */
 	char *spec;			  /* as given */
 	char traddr[257], trsvcid[33];	  /* in use */
 	uint8_t adrfam;
@@ -211,7 +220,8 @@ struct target_ctrl {
 
 	/* the admin queue's thread */
 	struct target_queue *admin;
-	uint32_t cc, csts;
+	uint32_t cc;
+	uint32_t csts;			  /* atomic */
 	uint32_t kato_ms;
 	struct timer kato;
 	unsigned int pending, masked;	  /* 1 << target_event */
@@ -228,6 +238,9 @@ struct target_ctrl {
 void target_api_enter(struct nvof_target *t);
 int target_api_leave(struct nvof_target *t, int ret, struct error *err); /* keeps err's sentence when ret < 0; clears err; returns ret */
 
+/* drain.c: stop listening, let I/O in flight end for at most tmo_ms, close all connections.  0 or -ETIMEDOUT */
+int target_shut(struct nvof_target *t, unsigned int tmo_ms);
+
 /* threads.c */
 int target_threads_start(struct nvof_target *t, struct error *err);
 void target_threads_stop(struct nvof_target *t);
@@ -240,6 +253,7 @@ int target_unlisten(struct nvof_target *t, const char *spec, struct error *err);
 int target_port_add_subsys(struct target_port *port, const char *nqn, struct error *err);
 bool target_port_offers(const struct target_port *port, const struct target_subsys *s); /* under lock */
 void target_port_forget_subsys(struct nvof_target *t, const struct target_subsys *s);	/* under lock */
+void target_port_stop(struct target_port *port);  /* stops listening; connections stay */
 void target_port_free(struct target_port *port);
 void target_port_spec(const struct target_port *port, char *buf, size_t len); /* "tcp:127.0.0.1:4420", with the port in use */
 
@@ -251,6 +265,9 @@ struct target_subsys *target_subsys_get(struct nvof_target *t, const char *nqn, 
 struct target_subsys *target_subsys_new(struct nvof_target *t, const char *nqn, const struct nvof_subsys_opts *opts);
 void target_subsys_put(struct target_subsys *s); /* under lock */
 void target_subsys_free(struct target_subsys *s);
+void target_subsyss_free(struct nvof_target *t); /* all, discovery included; no ctrl is left */
+/* under lock; port and hostnqn NULL: any */
+void target_subsys_close_ctrls(struct target_subsys *s, const struct target_port *port, const char *hostnqn, const char *why);
 int target_allow_host(struct nvof_target *t, const char *nqn, const char *hostnqn, struct error *err);
 int target_disallow_host(struct nvof_target *t, const char *nqn, const char *hostnqn, struct error *err);
 int target_allow_any_host(struct nvof_target *t, const char *nqn, bool any, struct error *err);
@@ -261,23 +278,27 @@ struct ns_table *ns_table_new(uint32_t room);
 int ns_table_insert(struct target_subsys *s, struct target_ns *ns);
 int ns_table_remove(struct target_subsys *s, uint32_t nsid); /* returns after a grace period */
 void ns_table_reap(struct target_subsys *s);		     /* frees retired tables after a grace period */
+/* Publishes an empty table, waits for a grace period and returns the old one, nobody else's any more. */
+struct ns_table *ns_table_take(struct target_subsys *s, struct ns_table *empty);
+uint32_t ns_table_nr(const struct ns_table *table);
 struct target_ns *ns_table_find(const struct ns_table *table, uint32_t nsid);
+uint32_t ns_table_after(const struct ns_table *table, uint32_t nsid); /* index of the first id above nsid */
 struct ns_table *target_ns_table(const struct target_subsys *s); /* inside an RCU read section, or under api_lock */
 /* The calling thread's reference for req (released by target_ns_put()); false: no such namespace. */
 bool target_ns_get(struct target_req *req, struct target_subsys *s, uint32_t nsid);
 void target_ns_put(struct target_req *req);
-void target_ns_busy(struct target_req *req);
+bool target_ns_busy(struct target_req *req); /* before the backend is asked; false: the namespace was removed meanwhile */
 void target_ns_idle(struct target_req *req);
-uint64_t target_ns_refs(const struct target_ns *ns);
+uint64_t target_ns_refs(const struct target_ns *ns, int epoch);
+uint64_t target_ns_nr_busy(const struct target_ns *ns);
 static inline uint64_t target_ns_nsze(const struct target_ns *ns) { return __atomic_load_n(&ns->nsze, __ATOMIC_ACQUIRE); }
 
 /* ns_admin.c: add, remove, resize */
 int target_add_ns(struct nvof_target *t, const char *nqn, const struct nvof_target_ns_opts *opts, uint32_t *nsidp, struct error *err);
 int target_remove_ns(struct nvof_target *t, const char *nqn, uint32_t nsid, struct error *err);
 int target_resize_ns(struct nvof_target *t, const char *nqn, uint32_t nsid, uint64_t bytes, struct error *err);
-void target_ns_free(struct target_ns *ns);
+void target_remove_all_ns(struct target_subsys *s);
 void target_reap_zombies(struct nvof_target *t, bool wait);
-const struct backend_ops *target_backend_find(const char *spec, const char **arg);
 
 /* ids.c */
 void target_ids_default(const char *subsysnqn, uint32_t nsid, uint8_t uuid[16], uint8_t nguid[16]);
@@ -292,6 +313,8 @@ void target_queue_maybe_free(struct target_queue *q); /* on its thread */
 void target_req_respond(struct target_req *req, uint16_t status); /* status with DNR, without the phase bit */
 /* A buffer of len bytes as req->iov.  False: no memory, and req was answered. */
 bool target_req_buffer(struct target_req *req, uint32_t len);
+/* len zeroed bytes to fill in for the host, of which it gets what it has room for.  NULL: no room or memory, and req was answered. */
+void *target_req_page(struct target_req *req, uint32_t len);
 /* Keeps req until somebody answers it (events, faults that ignore); target_queue_closed() answers what is left. */
 void target_req_park(struct target_req *req);
 void target_req_unpark(struct target_req *req);
@@ -300,18 +323,20 @@ void target_req_unpark(struct target_req *req);
 struct target_ctrl *target_ctrl_new(struct target_subsys *s, struct target_port *port, const char *hostnqn, const uint8_t hostid[16]); /* under lock */
 struct target_ctrl *target_ctrl_find(struct target_subsys *s, uint16_t cntlid);	   /* under lock */
 void target_ctrl_add_queue(struct target_ctrl *c, struct target_queue *q, uint16_t qid); /* under lock */
-void target_ctrl_remove_queue(struct target_queue *q);				   /* any state; takes lock */
+void target_ctrl_remove_queue(struct target_queue *q);				   /* under lock */
 void target_ctrl_put(struct target_ctrl *c);					   /* under lock */
 void target_ctrl_close(struct target_ctrl *c, const char *why);			   /* any thread, under lock: all its queues */
 void target_ctrl_close_io(struct target_ctrl *c);				   /* under lock: all but the admin queue */
-void target_ctrl_fatal(struct target_ctrl *c, const char *why);			   /* admin thread: CSTS.CFS and close */
+
+void target_ctrl_raise(struct target_ctrl *c, enum target_event ev);		   /* under lock */
 
 /* kato.c (admin thread) */
+void target_kato_init(struct target_ctrl *c);
 void target_kato_start(struct target_ctrl *c, uint32_t kato_ms);
 void target_kato_stop(struct target_ctrl *c);
 
 /* fabrics.c, connect.c, property.c */
-bool target_fabrics_begin(struct target_req *req);
+uint16_t target_fabrics_begin(struct target_req *req); /* the begins: sets dir and data_len; a status refuses */
 void target_fabrics_execute(struct target_req *req);
 void target_connect(struct target_req *req);
 void target_property_get(struct target_req *req);
@@ -320,39 +345,42 @@ void target_ctrl_disable(struct target_ctrl *c); /* CC.EN 1 -> 0: admin thread *
 uint64_t target_cap(const struct nvof_target *t);
 
 /* admin.c, identify.c, log.c, features.c, abort.c */
-bool target_admin_begin(struct target_req *req);
+uint16_t target_admin_begin(struct target_req *req);
 void target_admin_execute(struct target_req *req);
 void target_identify(struct target_req *req);
 void target_get_log(struct target_req *req);
 void target_get_features(struct target_req *req);
 void target_set_features(struct target_req *req);
 uint32_t target_set_features_len(const struct target_req *req); /* bytes of data the command brings */
+void target_features_reset(struct target_ctrl *c);
 void target_abort(struct target_req *req);
 
 /* events.c */
 void target_aer(struct target_req *req);
+void target_aer_forget(struct target_ctrl *c, const struct target_req *req);
 void target_events_flush(struct target_ctrl *c, uint16_t status);	      /* admin thread: answers all held requests */
 void target_event_read(struct target_ctrl *c, enum target_event ev);	      /* admin thread: the log was read with RAE 0 */
 void target_events_deliver(struct target_ctrl *c);			      /* admin thread */
 void target_ns_changed(struct target_subsys *s, uint32_t nsid);		      /* takes lock */
 void target_disc_changed(struct nvof_target *t);			      /* takes lock; also moves genctr on */
-uint32_t target_changed_ns_read(struct target_ctrl *c, uint32_t list[TARGET_CHANGED_NS_MAX], bool clear);
+void target_changed_ns_read(struct target_ctrl *c, uint32_t list[TARGET_CHANGED_NS_MAX], bool clear);
 
-/* io.c, io_range.c */
-bool target_io_begin(struct target_req *req);
+/* io.c; what it shares with io_steps.c is in io.h */
+uint16_t target_io_begin(struct target_req *req);
 void target_io_execute(struct target_req *req);
-uint16_t target_io_check(const struct target_req *req, uint64_t slba, uint64_t nlb); /* 0, or 80h */
-void target_dsm(struct target_req *req);
-void target_compare(struct target_req *req);
-void target_verify(struct target_req *req);
+static inline bool target_range_fine(const struct target_ns *ns, uint64_t slba, uint64_t nlb)
+{
+	uint64_t nsze = target_ns_nsze(ns);
 
+	return nlb <= nsze && slba <= nsze - nlb; /* no sum that could overflow (C086) */
+}
 /* discovery.c */
 int target_add_referral(struct nvof_target *t, const char *transport, const char *traddr, const char *trsvcid, struct error *err);
+void target_referrals_free(struct nvof_target *t);
 int target_remove_referral(struct nvof_target *t, const char *transport, const char *traddr, const char *trsvcid, struct error *err);
-void *target_discovery_log(struct target_ctrl *c, size_t *len); /* to free(); NULL: no memory */
+/* Bytes [offset, offset + len) of the log as this ctrl's host may see it, zeroes beyond its end; local: the address it came in by. */
+void target_discovery_log(struct target_ctrl *c, const char *local, uint64_t offset, uint8_t *buf, size_t len);
 
-/* config.c (over the above) */
-int target_load_config(struct nvof_target *t, const char *path, struct error *err);
-int target_save_config(struct nvof_target *t, const char *path, struct error *err);
+/* config*.c has nvof_target_load_config(), nvof_target_save_config() and nvof_target_status_json() themselves, over the above. */
 
 #endif

@@ -57,12 +57,13 @@ struct target_req {
 	void *buf; /* bounce buffer: iov's memory, or NULL */
 	size_t buf_len;
 	struct target_ns *ns; /* one reference while active, or NULL */
-	bool parked;
+	bool parked, answered;
 	uint8_t ns_epoch;
-	struct timer delay;
+	struct timer delay; /* of a fault, or until a queue id is free */
+	uint8_t delay_then;
 	uint16_t delay_status;
 	struct cds_list_head link;
-	uint64_t scratch[12]; /* the backend's and the command's state between submit and done */
+	uint64_t scratch[20]; /* the backend's and the command's state between submit and done */
 };
 
 struct target_queue {
@@ -81,11 +82,12 @@ struct target_queue {
 	uint16_t sqhd;
 	bool sqflow_off;	  /* SQ flow control disabled: no sqhd, a success may ride on the data (TCP: SUCCESS flag) */
 	bool connected, closing, closed, draining;
-	uint32_t nr_active, nr_parked;
+	uint32_t nr_active, nr_parked, nr_outstanding; /* outstanding: active and not answered yet */
 	struct target_thread *thread;
 	struct cds_list_head link;
 	struct timer timer;	  /* handshake time-out until connected */
 	struct timer link_timer;  /* a delayed target_link_point() */
+	uint8_t link_then;
 	struct loop_work work;	  /* target_queue_close() from other threads */
 	bool work_posted;	  /* under the target's lock */
 	struct cds_list_head held; /* requests kept by the core: AERs, delayed, ignored */
@@ -112,7 +114,8 @@ struct target_transport {
 	void (*respond)(struct target_req *req);
 	/* Connect settled the queue size: room for sqsize + 1 requests from now on.  0 or -ENOMEM.  Called before Connect is answered. */
 	int (*queue_resize)(struct target_queue *q, uint16_t sqsize);
-	/* Close in an orderly way: what respond() was given is sent first (bounded), then target_queue_closed(). Twice is fine. */
+	/* Close in an orderly way: what respond() was given is sent first (bounded), then target_queue_closed(). Twice is fine.
+	 * May be called from inside target_req_begin() and the other doors. */
 	void (*queue_close)(struct target_queue *q);
 	/* No request is active any more and target_queue_closed() was called: free it. */
 	void (*queue_free)(struct target_queue *q);
@@ -136,9 +139,19 @@ const struct target_link_params *target_port_params(const struct target_port *po
 
 /* ---- doors of the core, called by a transport ---- */
 
-/* The loop a new connection shall live on (fewest queues first, C042); any thread. */
+/*
+ * The loop a new connection shall live on (fewest queues first, C042); any thread.  The place counts as taken from now on:
+ * target_queue_init() uses it up, also when it fails; a connection that never gets that far gives it back by target_unplace().
+ */
 struct loop *target_place(struct nvof_target *target);
+void target_unplace(struct nvof_target *target, struct loop *loop);
 struct nvof_target *target_port_target(const struct target_port *port);
+/*
+ * For transports whose hosts live in this process: calls open() with the target's port of that transport and a place for the connection
+ * (it posts the beginning to loop; the place is used up as above).  Any thread.  0, or -ECONNREFUSED: the target has no such port.
+ */
+int target_open_inproc(struct nvof_target *t, const struct target_transport *ops, void (*open)(struct target_port *port, struct loop *loop, void *arg),
+		       void *arg);
 /* A connection exists; on the thread of loop.  Fails with -ESHUTDOWN when the target is draining, -ENOMEM ...: close it then. */
 int target_queue_init(struct target_queue *q, const struct target_transport *ops, struct target_port *port, struct loop *loop);
 /*
@@ -154,7 +167,13 @@ void target_req_execute(struct target_req *req);
 void target_req_reject(struct target_req *req, uint16_t status);
 void target_req_end(struct target_req *req);
 
-/* The link is gone (why: a sentence for the log).  No respond() is sent any more. */
+/* The host broke a rule that ends its association (more commands outstanding than the queue holds: C039): CSTS.CFS, all its queues close. */
+void target_queue_fatal(struct target_queue *q, const char *why);
+
+/*
+ * The link is gone (why: a sentence for the log).  No respond() is sent any more.  queue_free() follows from a later turn of the loop,
+ * never from inside this call or target_req_end().
+ */
 void target_queue_closed(struct target_queue *q, const char *why);
 
 #endif
