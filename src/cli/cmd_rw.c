@@ -139,7 +139,7 @@ int cmd_write(struct cli *cli, int argc, char **argv)
 	static const struct usage usage = {
 		SYNOPSIS,
 		"Writes a file or standard input to blocks; as many as you like: in chunks, over all queues.",
-		"$ nvof write " EXAMPLE_URI " --data blocks.bin",
+		"$ nvof write " EXAMPLE_URI " --data-size 1M --data /dev/urandom",
 	};
 
 	return run(cli, TRANSFER_WRITE, &usage, argc, argv);
@@ -150,7 +150,8 @@ int cmd_compare(struct cli *cli, int argc, char **argv)
 	static const struct usage usage = {
 		SYNOPSIS,
 		"Lets the ctrl compare blocks with a file or standard input; exit status 1 and the first byte that differs when they do.",
-		"$ nvof compare " EXAMPLE_URI " --data blocks.bin",
+		"$ nvof read " EXAMPLE_URI " --data-size 1M --data blocks.bin\n"
+		"  $ nvof compare " EXAMPLE_URI " --data blocks.bin",
 	};
 
 	return run(cli, TRANSFER_COMPARE, &usage, argc, argv);
