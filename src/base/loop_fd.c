@@ -157,7 +157,7 @@ void loop_cool(struct loop *loop)
 
 	while (loop->nr_hot) {
 		lf = cds_list_first_entry(&loop->hot, struct loop_fd, hot_link);
-		if (loop->now - lf->hot_ns < LOOP_HOT_NS)
+		if (loop->now < lf->hot_ns + LOOP_HOT_NS)
 			return;
 		fd_cool(lf);
 	}
