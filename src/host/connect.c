@@ -108,5 +108,7 @@ int connect_check_answer(struct host_queue *q, int status, const struct nvme_cqe
 	}
 	if (!q->qid)
 		q->ctrl->cntlid = (uint16_t)dw0;
+	/* FFFFh says that our wish for no SQ flow control was granted. */
+	q->sqflow_off = cqe && le16toh(cqe->sqhd) == 0xffff;
 	return 0;
 }
