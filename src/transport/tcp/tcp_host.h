@@ -39,6 +39,7 @@ struct tcp_req {
 	uint32_t asked;	    /* bytes that R2Ts asked for so far */
 	uint32_t received;  /* bytes of C2HData so far */
 	uint64_t stage_gen; /* the burst its data was last staged in */
+	uint32_t stage_end; /* index in tx.iov behind its data there */
 };
 
 /* Payload that a PDU under way still needs. */

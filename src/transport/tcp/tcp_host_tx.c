@@ -71,7 +71,7 @@ bool tcp_host_tx_busy(const struct tcp_queue *tq, struct host_req *req)
 	const struct tcp_req *tr = to_tcp_req(req);
 	const struct tcp_tx *tx = &tq->tx;
 
-	return tr->pending || tx->data.req == req || (tr->stage_gen == tx->gen && tx->first < tx->count);
+	return tr->pending || tx->data.req == req || (tr->stage_gen == tx->gen && tx->first < tr->stage_end);
 }
 
 /* ---- staging ---- */
@@ -124,6 +124,7 @@ static void stage_payload(struct tcp_queue *tq)
 	d->off += done;
 	d->left -= done;
 	to_tcp_req(d->req)->stage_gen = tx->gen;
+	to_tcp_req(d->req)->stage_end = tx->count;
 	if (d->left)
 		return; /* goes on in the next burst */
 	if (tq->q.data_digest) {
