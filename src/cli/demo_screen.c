@@ -128,9 +128,9 @@ void demo_screen(const struct demo *demo)
 {
 	struct look look = look_of_stdout();
 
-	printf("\n  %snvof %s%s  NVMe over Fabrics in user space: a host and a target, TCP over the loopback\n\n", look.bold, nvof_version(), look.off);
+	printf("\n  %snvof %s%s  a host and a target of NVMe over Fabrics, both in user space\n\n", look.bold, nvof_version(), look.off);
 	print_setup(demo, &look);
 	print_verify(demo, &look);
 	print_io(demo, &look);
-	printf("  The set-up of every queue and the latency curve, for your browser: %s%s%s\n\n", look.bold, demo->report, look.off);
+	printf("  Queue by queue, and the latency curve, in your browser: %s%s%s\n\n", look.bold, demo->report, look.off);
 }
