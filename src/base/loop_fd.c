@@ -121,13 +121,13 @@ void loop_fd_del(struct loop_fd *lf)
 	lf->loop = NULL;
 }
 
-static void fd_mark_hot(struct loop_fd *lf)
+static void fd_mark_hot(struct loop_fd *lf, uint64_t now)
 {
 	struct loop *loop = lf->loop;
 
 	if (!(lf->events & EPOLLIN))
 		return;
-	lf->hot_ns = loop->now;
+	lf->hot_ns = now;
 	if (lf->hot) {
 		cds_list_del(&lf->hot_link);
 	} else {
@@ -143,10 +143,8 @@ void loop_fd_heat(struct loop_fd *lf)
 
 	if (!loop)
 		return;
-	/* Between turns the loop's clock stands still: next turn's time counts. */
-	if (!loop->in_turn)
-		loop->now = clock_ns();
-	fd_mark_hot(lf);
+	/* Between turns the loop's clock stands still, and asking the time for each request would cost more than the rest of this. */
+	fd_mark_hot(lf, loop->in_turn ? loop->now : LOOP_HOT_FRESH);
 	loop->worked = true;
 }
 
@@ -157,6 +155,8 @@ void loop_cool(struct loop *loop)
 
 	while (loop->nr_hot) {
 		lf = cds_list_first_entry(&loop->hot, struct loop_fd, hot_link);
+		if (lf->hot_ns == LOOP_HOT_FRESH)
+			lf->hot_ns = loop->now;
 		if (loop->now < lf->hot_ns + LOOP_HOT_NS)
 			return;
 		fd_cool(lf);
@@ -171,7 +171,7 @@ static bool fd_call(struct loop *loop, struct loop_fd *lf, uint32_t events)
 	if (!lf->cb(lf, events))
 		return false;
 	if (loop->slots[slot].gen == gen && (events & EPOLLIN))
-		fd_mark_hot(lf);
+		fd_mark_hot(lf, loop->now);
 	return true;
 }
 

@@ -14,6 +14,7 @@
 #define LOOP_EPOLL_EVERY 16	   /* so many looks at hot descriptors alone, then epoll is asked */
 #define LOOP_EPOLL_EVERY_OUT 2	   /* the same while somebody waits for EPOLLOUT, which only epoll tells */
 #define LOOP_HOT_NS (200 * NSEC_PER_USEC) /* without work for so long a descriptor is cold */
+#define LOOP_HOT_FRESH (UINT64_MAX - LOOP_HOT_NS) /* hot_ns: heated between turns, counts from the next one on */
 
 #define LOOP_SLOT_NONE UINT32_MAX
 #define LOOP_SLOT_EVENT (UINT32_MAX - 1) /* the eventfd of loop_post() */
