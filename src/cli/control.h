@@ -8,6 +8,7 @@
 #ifndef NVOF_CLI_CONTROL_H
 #define NVOF_CLI_CONTROL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <nvof/target.h>
@@ -21,6 +22,8 @@ struct control_opts {
 
 /* "$XDG_RUNTIME_DIR/nvof/target-NAME.sock", else "/tmp/nvof-UID/target-NAME.sock".  name: the first listener's port, or "loop".  0 or -ENAMETOOLONG. */
 int control_default_path(const char *name, char *buf, size_t len);
+/* The directory of the default paths. */
+int control_dir(char *buf, size_t len);
 /*
  * Listens and serves from a thread of its own, which calls the public API on target.  A socket nobody listens on any more is replaced; a
  * live one is -EADDRINUSE.  0, or -errno and a sentence in errbuf.
