@@ -60,6 +60,13 @@ vm_end_qemu() {
 	vm_qemu_pid=
 }
 
+# The first line that tells why the guest's kernel stopped. Under emulation one boot in about fifty ends in an Oops when the kernel patches its own text.
+vm_why() {
+	local why
+	why=$(cat "$1/qemu.log" "$1/console" 2>/dev/null | grep -m 1 -E 'Oops|BUG|panic|qemu' | tr -d '\r')
+	echo "${why:-no word from the guest in time}"
+}
+
 vm_show_console() {
 	sed 's/^/vm: qemu: /' "$1/qemu.log" >&2
 	tail -n 60 "$1/console" 2>/dev/null | tr -d '\r' | sed 's/^/vm: console: /' >&2
