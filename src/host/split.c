@@ -104,21 +104,19 @@ static void split_advance(struct split *s)
 {
 	int ret = 0;
 
-	if (!s->status && s->io.nlb) {
+	if (!s->status && s->io.nlb)
 		ret = s->hctx->live ? split_send(s) : -ENOTCONN;
-		if (ret && ret != -EAGAIN)
-			s->status = ret;
-	}
 	if (s->nr_inflight)
 		return; /* its end comes back here, and brings a slot */
 	if (s->status || !s->io.nlb) {
 		split_finish(s);
 		return;
 	}
-	/* Slots there are, for ours has just come back: it is the transport that has no room. */
+	/* Slots there are, for ours has just come back: the transport has no room, or the queue is going down and ends us with its reason. */
 	s->stalled = true;
 	cds_list_add_tail(&s->link, &s->hctx->stalled);
-	loop_defer(s->hctx->ctrl->loop, &s->hctx->retry_work);
+	if (ret == -EAGAIN)
+		loop_defer(s->hctx->ctrl->loop, &s->hctx->retry_work);
 }
 
 static struct split *split_unstall(struct cds_list_head *list)
@@ -163,11 +161,8 @@ int split_submit(struct nvof_hctx *hctx, const struct io *io, const struct iovec
 		s->one = *one;
 	s->iov = io->iov ? io->iov : &s->one;
 	ret = split_send(s);
-	if (s->nr_inflight) {
-		if (ret && ret != -EAGAIN)
-			s->status = ret;
+	if (s->nr_inflight)
 		return 0;
-	}
 	free(s);
 	return ret;
 }
