@@ -8,10 +8,12 @@
 
 #define IDENTIFY_LEN 4096
 
-static void text_put(char *field, size_t len, const char *text)
+void target_text(char *field, size_t len, const char *text)
 {
+	size_t used = strlen(text);
+
 	memset(field, ' ', len);
-	memcpy(field, text, strnlen(text, len));
+	memcpy(field, text, min_size(used, len));
 }
 
 static uint8_t mdts_of(uint32_t mdts_len)
@@ -27,9 +29,9 @@ static void id_common(const struct target_ctrl *c, struct nvme_id_ctrl *id)
 {
 	const struct target_subsys *s = c->subsys;
 
-	text_put(id->sn, sizeof(id->sn), s->serial);
-	text_put(id->mn, sizeof(id->mn), s->model);
-	text_put(id->fr, sizeof(id->fr), TARGET_FIRMWARE);
+	target_text(id->sn, sizeof(id->sn), s->serial);
+	target_text(id->mn, sizeof(id->mn), s->model);
+	target_text(id->fr, sizeof(id->fr), TARGET_FIRMWARE);
 	id->mdts = mdts_of(s->target->opts.mdts_len);
 	id->cntlid = htole16(c->cntlid);
 	id->ver = htole32(TARGET_VERSION);

@@ -81,8 +81,7 @@ static size_t log_firmware(void *page)
 	struct nvme_firmware_slot *log = page;
 
 	log->afi = 1;
-	memset(log->frs[0], ' ', sizeof(log->frs[0]));
-	memcpy(log->frs[0], TARGET_FIRMWARE, strnlen(TARGET_FIRMWARE, sizeof(log->frs[0])));
+	target_text(log->frs[0], sizeof(log->frs[0]), TARGET_FIRMWARE);
 	return sizeof(*log);
 }
 

@@ -74,6 +74,15 @@ static bool overrun(struct target_queue *q)
 	return true;
 }
 
+/* Not answered any more: the host will know by the end of the connection, which may just have come from inside queue_close(). */
+static void req_leave(struct target_req *req)
+{
+	if (req->queue->closed)
+		target_req_respond(req, ST_RETRY(ABORT_QUEUE));
+	else
+		target_req_park(req);
+}
+
 bool target_req_begin(struct target_req *req)
 {
 	struct target_queue *q = req->queue;
@@ -81,7 +90,7 @@ bool target_req_begin(struct target_req *req)
 
 	req_start(req);
 	if (unlikely(q->closing || q->draining || overrun(q))) {
-		target_req_park(req);
+		req_leave(req);
 		return false;
 	}
 	note_traffic(q->ctrl);
@@ -103,7 +112,7 @@ void target_req_reject(struct target_req *req, uint16_t status)
 {
 	req_start(req);
 	if (req->queue->closing || req->queue->draining)
-		target_req_park(req);
+		req_leave(req);
 	else
 		target_req_respond(req, status);
 }
@@ -143,7 +152,7 @@ static void fault_delay_over(struct timer *timer)
 
 	target_req_unpark(req);
 	if (req->queue->closing)
-		target_req_park(req);
+		req_leave(req);
 	else
 		fault_act(req);
 }
@@ -179,7 +188,7 @@ static bool req_fault(struct target_req *req)
 void target_req_execute(struct target_req *req)
 {
 	if (unlikely(req->queue->closing)) {
-		target_req_park(req);
+		req_leave(req);
 		return;
 	}
 	if (unlikely(fault_any(&req->queue->target->faults)) && req_fault(req))

@@ -348,6 +348,7 @@ uint64_t target_cap(const struct nvof_target *t);
 uint16_t target_admin_begin(struct target_req *req);
 void target_admin_execute(struct target_req *req);
 void target_identify(struct target_req *req);
+void target_text(char *field, size_t len, const char *text); /* a fixed field, padded with spaces */
 void target_get_log(struct target_req *req);
 void target_get_features(struct target_req *req);
 void target_set_features(struct target_req *req);
