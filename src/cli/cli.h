@@ -74,6 +74,7 @@ int cmd_io_passthru(struct cli *cli, int argc, char **argv);
 int cmd_list_ns(struct cli *cli, int argc, char **argv);
 int cmd_read(struct cli *cli, int argc, char **argv);
 int cmd_target(struct cli *cli, int argc, char **argv);
+int cmd_target_ctl(struct cli *cli, int argc, char **argv);
 int cmd_verify(struct cli *cli, int argc, char **argv);
 int cmd_version(struct cli *cli, int argc, char **argv);
 int cmd_write(struct cli *cli, int argc, char **argv);

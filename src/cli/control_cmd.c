@@ -378,6 +378,7 @@ char *control_run(struct nvof_target *target, const char *config_path, const cha
 	int ret;
 
 	r.reply = json_object_new_object();
+	json_object_object_add(r.reply, "ok", json_object_new_boolean(false)); /* keeps its place at the front */
 	r.args = parse_line(line, len);
 	ret = r.args ? run(&r) : refuse(&r, -EINVAL, "the request is not one JSON object");
 	json_object_object_add(r.reply, "ok", json_object_new_boolean(!ret));

@@ -11,6 +11,7 @@
 
 static const struct subcmd subcmds[] = {
 	{ "target", cmd_target, "serve namespaces to hosts" },
+	{ "target-ctl", cmd_target_ctl, "change a running target, or show its status" },
 	{ "discover", cmd_discover, "list the subsystems a discovery ctrl knows" },
 	{ "id-ctrl", cmd_id_ctrl, "what the ctrl says about itself" },
 	{ "id-ns", cmd_id_ns, "what the ctrl says about a namespace" },

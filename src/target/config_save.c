@@ -49,16 +49,18 @@ static json_object *append_object(json_object *array)
 
 /* ---- the target as JSON; under api_lock ---- */
 
-/* A plain path for a plain file, so that nvmetcli can use it; a size as it is now for memory. */
+/* A plain absolute path for a plain file, so that nvmetcli can use it; a size as it is now for memory. */
 static void add_device_path(json_object *device, const struct target_ns *ns)
 {
 	uint64_t bytes = target_ns_nsze(ns) << ns->lba_shift;
-	char size[24], spec[64];
+	char size[24], spec[64], *real;
 
 	if (!strncmp(ns->spec, "file:", 5)) {
-		bool plain = ns->spec[5] == '/' && !strchr(ns->spec, ',');
+		bool plain = !strchr(ns->spec, ',');
 
-		add_text(device, "path", ns->spec + (plain ? 5 : 0));
+		real = plain && ns->spec[5] != '/' ? realpath(ns->spec + 5, NULL) : NULL;
+		add_text(device, "path", real ? real : ns->spec + (plain && ns->spec[5] == '/' ? 5 : 0));
+		free(real);
 		return;
 	}
 	snprintf(spec, sizeof(spec), "%s:%s", ns->backend->ops->name, size_format(bytes, size));
@@ -207,6 +209,8 @@ static int write_temp(int dirfd, const char *temp, const char *name, const char 
 	if (fd < 0)
 		return -errno;
 	ret = write_all(fd, text, strlen(text));
+	if (!ret)
+		ret = write_all(fd, "\n", 1);
 	if (!ret && (fchmod(fd, mode) || fsync(fd)))
 		ret = -errno;
 	if (close(fd) && !ret)
