@@ -98,10 +98,11 @@ void timer_cancel(struct loop *loop, struct timer *t); /* fine when not armed */
 static inline bool timer_armed(const struct timer *t) { return t->pos != 0; }
 
 void loop_work_init(struct loop_work *w, void (*cb)(struct loop_work *w));
-/* Any thread.  w must not be queued already; its cb runs once on the loop's thread, in order of posting.  Wakes the loop only if it sleeps. */
+/* Any thread.  w must not be queued already; its cb runs once on the loop's thread, in order of posting.  Wakes the loop only if it
+ * sleeps. */
 void loop_post(struct loop *loop, struct loop_work *w);
-/* On the loop's thread: w's cb will not run for what was posted so far.  The caller sees to it that nobody posts w meanwhile.  Returns whether
- * it was queued. */
+/* On the loop's thread: w's cb will not run for what was posted so far.  The caller sees to it that nobody posts w meanwhile.  Returns
+ * whether it was queued. */
 bool loop_work_cancel(struct loop *loop, struct loop_work *w);
 
 void loop_defer_init(struct loop_defer *d, void (*cb)(struct loop_defer *d));

@@ -9,14 +9,14 @@
 #include "base/loop.h"
 #include "base/util.h"
 
-#define LOOP_BATCH 64		   /* events of one epoll_wait */
-#define LOOP_HOT_MAX 4		   /* with more hot descriptors epoll is cheaper than trying each */
-#define LOOP_EPOLL_EVERY 16	   /* so many looks at hot descriptors alone, then epoll is asked */
-#define LOOP_EPOLL_EVERY_OUT 2	   /* the same while somebody waits for EPOLLOUT, which only epoll tells */
-#define LOOP_HOT_NS (200 * NSEC_PER_USEC) /* without work for so long a descriptor is cold */
-#define LOOP_HOT_FRESH (UINT64_MAX - LOOP_HOT_NS) /* hot_ns: heated between turns, counts from the next one on */
+#define LOOP_BATCH	     64				/* events of one epoll_wait */
+#define LOOP_HOT_MAX	     2				/* with more hot descriptors epoll is cheaper than trying each */
+#define LOOP_EPOLL_EVERY     32				/* so many looks at hot descriptors alone, then epoll is asked */
+#define LOOP_EPOLL_EVERY_OUT 2				/* the same while somebody waits for EPOLLOUT, which only epoll tells */
+#define LOOP_HOT_NS	     (200 * NSEC_PER_USEC)	/* without work for so long a descriptor is cold */
+#define LOOP_HOT_FRESH	     (UINT64_MAX - LOOP_HOT_NS) /* hot_ns: heated between turns, counts from the next one on */
 
-#define LOOP_SLOT_NONE UINT32_MAX
+#define LOOP_SLOT_NONE	UINT32_MAX
 #define LOOP_SLOT_EVENT (UINT32_MAX - 1) /* the eventfd of loop_post() */
 #define LOOP_SLOT_TIMER (UINT32_MAX - 2) /* the timerfd */
 
@@ -58,8 +58,8 @@ struct loop {
 	struct cds_list_head exts; /* of loop_ext */
 
 	uint64_t spin_ns;
-	uint64_t last_work; /* when the spin's time began */
-	bool worked;	    /* since last_work was set */
+	uint64_t last_work;  /* when the spin's time began */
+	bool worked;	     /* since last_work was set */
 	uint32_t spin_fails; /* in a row */
 	bool no_pwait2;
 

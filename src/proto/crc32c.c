@@ -6,8 +6,8 @@
 
 #include "base/util.h"
 
-#define CRC_CHUNK 4096		/* copied and summed while it is in the L1 cache */
-#define CRC_LEN_MAX (1 << 30)	/* isa-l counts in int */
+#define CRC_CHUNK   4096      /* copied and summed while it is in the L1 cache */
+#define CRC_LEN_MAX (1 << 30) /* isa-l counts in int */
 
 uint32_t crc32c(uint32_t crc, const void *data, size_t len)
 {

@@ -75,8 +75,8 @@ static const char *field_at(const struct field *fields, size_t nr, uint32_t pos)
 const char *nvmf_connect_field(uint32_t dw0, char *buf, size_t len)
 {
 	static const struct field in_cmd[] = {
-		{ 0, 1, "opcode" },   { 2, 2, "cid" },	   { 4, 1, "fctype" }, { 24, 16, "sgl" },
-		{ 40, 2, "recfmt" }, { 42, 2, "qid" }, { 44, 2, "sqsize" }, { 46, 1, "cattr" },	  { 48, 4, "kato" },
+		{ 0, 1, "opcode" }, { 2, 2, "cid" },	 { 4, 1, "fctype" }, { 24, 16, "sgl" }, { 40, 2, "recfmt" },
+		{ 42, 2, "qid" },   { 44, 2, "sqsize" }, { 46, 1, "cattr" }, { 48, 4, "kato" },
 	};
 	static const struct field in_data[] = {
 		{ 0, 16, "hostid" },

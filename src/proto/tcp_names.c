@@ -5,15 +5,9 @@
 const char *nvme_tcp_type_name(uint8_t type)
 {
 	static const char *const names[] = {
-		[NVME_TCP_ICREQ] = "ICReq",
-		[NVME_TCP_ICRESP] = "ICResp",
-		[NVME_TCP_H2C_TERM] = "H2CTermReq",
-		[NVME_TCP_C2H_TERM] = "C2HTermReq",
-		[NVME_TCP_CMD] = "CapsuleCmd",
-		[NVME_TCP_RSP] = "CapsuleResp",
-		[NVME_TCP_H2C_DATA] = "H2CData",
-		[NVME_TCP_C2H_DATA] = "C2HData",
-		[NVME_TCP_R2T] = "R2T",
+		[NVME_TCP_ICREQ] = "ICReq",	    [NVME_TCP_ICRESP] = "ICResp",    [NVME_TCP_H2C_TERM] = "H2CTermReq",
+		[NVME_TCP_C2H_TERM] = "C2HTermReq", [NVME_TCP_CMD] = "CapsuleCmd",   [NVME_TCP_RSP] = "CapsuleResp",
+		[NVME_TCP_H2C_DATA] = "H2CData",    [NVME_TCP_C2H_DATA] = "C2HData", [NVME_TCP_R2T] = "R2T",
 	};
 
 	return type < ARRAY_SIZE(names) && names[type] ? names[type] : "unknown PDU type";

@@ -102,7 +102,8 @@ static bool check_type(struct nvme_tcp_rx *rx, const struct pdu_type *t, struct 
 	if (!t)
 		return BAD_FIELD(type, "unknown PDU type");
 	if (t->to != rx->side)
-		return BAD_FIELD(type, rx->side == NVME_TCP_HOST ? "a PDU type that only a host sends" : "a PDU type that only a controller sends");
+		return BAD_FIELD(type, rx->side == NVME_TCP_HOST ? "a PDU type that only a host sends"
+								 : "a PDU type that only a controller sends");
 	if (t->kind == KIND_TERM)
 		return true;
 	if (rx->ic_only && t->kind != KIND_IC)

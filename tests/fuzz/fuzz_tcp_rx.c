@@ -2,7 +2,7 @@
 /*
  * Any stream, for either side, with and without digests: fed whole and in pieces it gives the same events, payload and error.
  *
- * Byte 0: bit 0 the side, bit 1 header digests, bit 2 data digests, bit 3 the IC exchange is still to come, bits 7:4 the length of the pieces.
+ * Byte 0: bit 0 the side, bit 1 header digests, bit 2 data digests, bit 3 the IC exchange is still to come, bits 7:4 the pieces' length.
  * Byte 1: bits 4:0 the alignment asked for; bit 5: repair the header digests, so that what lies behind them is reached.
  */
 #include <stdint.h>

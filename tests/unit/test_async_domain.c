@@ -16,7 +16,7 @@
 /* An operation that a test ends by hand, or that ends inside its own start or cancel. */
 struct op {
 	struct async_op op;
-	int code;	 /* what it ends with */
+	int code; /* what it ends with */
 	bool ends_in_start, ends_in_cancel, cancels_in_start;
 	uint32_t starts, cancels;
 };

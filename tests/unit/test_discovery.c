@@ -141,7 +141,8 @@ static void names_are_those_nvme_cli_prints(void **state)
 	assert_string_equal(subtype_name(NVME_NQN_NVME), "nvme subsystem");
 	assert_string_equal(subtype_name(NVME_NQN_CURR), "current discovery subsystem");
 	assert_string_equal(treq_name(NVMF_TREQ_NOT_SPECIFIED), "not specified");
-	assert_string_equal(treq_name(NVMF_TREQ_NOT_SPECIFIED | NVMF_TREQ_DISABLE_SQFLOW), "not specified, sq flow control disable supported");
+	assert_string_equal(treq_name(NVMF_TREQ_NOT_SPECIFIED | NVMF_TREQ_DISABLE_SQFLOW),
+			    "not specified, sq flow control disable supported");
 	assert_int_equal(trtype_parse("TCP", &trtype), 0);
 	assert_int_equal(trtype, NVMF_TRTYPE_TCP);
 	assert_int_equal(trtype_parse("loop", &trtype), 0);

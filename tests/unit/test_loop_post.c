@@ -13,7 +13,7 @@
 #include "loop_util.h"
 
 #define NR_THREADS 4
-#define NR_POSTS 2000
+#define NR_POSTS   2000
 
 struct job {
 	struct loop_work work;

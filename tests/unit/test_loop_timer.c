@@ -14,7 +14,7 @@ struct tick {
 	struct timer timer;
 	struct loop *loop;
 	uint32_t fired;
-	uint64_t at;		    /* the loop's time when it fired */
+	uint64_t at;		       /* the loop's time when it fired */
 	uint64_t again_in, again_left; /* arms itself so many times more */
 	struct timer *cancels;
 };

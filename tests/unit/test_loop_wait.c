@@ -113,9 +113,7 @@ static void prepare_wait_runs_deferred_work_and_asks_for_a_turn(void **state)
 	assert_false(is_readable(*state, 0));
 }
 
-static void nothing(struct timer *t)
-{
-}
+static void nothing(struct timer *t) {}
 
 static void a_due_timer_makes_the_pollfd_readable(void **state)
 {

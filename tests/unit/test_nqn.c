@@ -54,12 +54,12 @@ static void what_is_wrong_is_said(void **state)
 		{ "nqn.2014-08.org.nvmexpress:uuid:f81d4fae7dec11d0a76500a0c91e6bf6", "UUID" },
 		{ "nqn.2026-01.com.example:a\nb", "control" },
 		{ "nqn.2026-01.com.example:\x7f", "control" },
-		{ "nqn.2026-01.com.example:\xc2\x9b", "control" },	     /* CSI */
+		{ "nqn.2026-01.com.example:\xc2\x9b", "control" }, /* CSI */
 		{ "nqn.2026-01.com.example:\xff", "UTF-8" },
-		{ "nqn.2026-01.com.example:\xc3", "UTF-8" },		     /* ends in the middle */
-		{ "nqn.2026-01.com.example:\xc0\xaf", "UTF-8" },	     /* over-long */
-		{ "nqn.2026-01.com.example:\xed\xa0\x80", "UTF-8" },	     /* surrogate */
-		{ "nqn.2026-01.com.example:\xf4\x90\x80\x80", "UTF-8" },   /* beyond Unicode */
+		{ "nqn.2026-01.com.example:\xc3", "UTF-8" },		 /* ends in the middle */
+		{ "nqn.2026-01.com.example:\xc0\xaf", "UTF-8" },	 /* over-long */
+		{ "nqn.2026-01.com.example:\xed\xa0\x80", "UTF-8" },	 /* surrogate */
+		{ "nqn.2026-01.com.example:\xf4\x90\x80\x80", "UTF-8" }, /* beyond Unicode */
 		{ "nqn.2026-01.com.example:\xf8\x88\x80\x80\x80", "UTF-8" },
 	};
 	size_t i;
@@ -135,9 +135,15 @@ static void a_uuid_is_read_from_a_name(void **state)
 static void uuids_are_read_with_and_without_dashes(void **state)
 {
 	static const char *const bad[] = {
-		"", "f81d4fae", "f81d4fae-7dec-11d0-a765-00a0c91e6bf", "f81d4fae7dec-11d0-a765-00a0c91e6bf6",
-		"f81d4fae-7dec-11d0-a765-00a0c91e6bfg", "f81d4fae7dec11d0a76500a0c91e6bf6f", "f81d4fae-7dec-11d0-a76500-a0c91e6bf6",
-		"{f81d4fae-7dec-11d0-a765-00a0c91e6bf6}", " f81d4fae-7dec-11d0-a765-00a0c91e6bf",
+		"",
+		"f81d4fae",
+		"f81d4fae-7dec-11d0-a765-00a0c91e6bf",
+		"f81d4fae7dec-11d0-a765-00a0c91e6bf6",
+		"f81d4fae-7dec-11d0-a765-00a0c91e6bfg",
+		"f81d4fae7dec11d0a76500a0c91e6bf6f",
+		"f81d4fae-7dec-11d0-a76500-a0c91e6bf6",
+		"{f81d4fae-7dec-11d0-a765-00a0c91e6bf6}",
+		" f81d4fae-7dec-11d0-a765-00a0c91e6bf",
 	};
 	uint8_t a[16], b[16];
 	char text[37];

@@ -66,11 +66,27 @@ static void connect_names_the_field_at_fault(void **state)
 		uint32_t dw0;
 		const char *text;
 	} cases[] = {
-		{ 40, "recfmt" }, { 42, "qid" }, { 44, "sqsize" }, { 45, "sqsize" }, { 46, "cattr" }, { 48, "kato" }, { 51, "kato" },
-		{ 52, "byte 52 of the command" }, { 4, "fctype" }, { 24, "sgl" }, { 0xffff, "byte 65535 of the command" },
-		{ 0x10000, "hostid" }, { 0x1000f, "hostid" }, { 0x10010, "cntlid" }, { 0x10012, "byte 18 of the data" },
-		{ 0x10000 | 256, "subsysnqn" }, { 0x10000 | 511, "subsysnqn" }, { 0x10000 | 512, "hostnqn" }, { 0x10000 | 767, "hostnqn" },
-		{ 0x10000 | 768, "byte 768 of the data" }, { 0x12340000 | 42, "qid" }, /* reserved bits are ignored */
+		{ 40, "recfmt" },
+		{ 42, "qid" },
+		{ 44, "sqsize" },
+		{ 45, "sqsize" },
+		{ 46, "cattr" },
+		{ 48, "kato" },
+		{ 51, "kato" },
+		{ 52, "byte 52 of the command" },
+		{ 4, "fctype" },
+		{ 24, "sgl" },
+		{ 0xffff, "byte 65535 of the command" },
+		{ 0x10000, "hostid" },
+		{ 0x1000f, "hostid" },
+		{ 0x10010, "cntlid" },
+		{ 0x10012, "byte 18 of the data" },
+		{ 0x10000 | 256, "subsysnqn" },
+		{ 0x10000 | 511, "subsysnqn" },
+		{ 0x10000 | 512, "hostnqn" },
+		{ 0x10000 | 767, "hostnqn" },
+		{ 0x10000 | 768, "byte 768 of the data" },
+		{ 0x12340000 | 42, "qid" }, /* reserved bits are ignored */
 	};
 	char buf[64];
 	size_t i;
@@ -82,7 +98,7 @@ static void connect_names_the_field_at_fault(void **state)
 /* C110 */
 static void reasons_of_termination_outside_the_table_are_unknown(void **state)
 {
-	static const char *const names[] = { "Invalid PDU Header Field",  "PDU Sequence Error",		  "Header Digest Error",
+	static const char *const names[] = { "Invalid PDU Header Field",   "PDU Sequence Error",	   "Header Digest Error",
 					     "Data Transfer Out of Range", "Data Transfer Limit Exceeded", "Unsupported Parameter" };
 	uint32_t fes;
 

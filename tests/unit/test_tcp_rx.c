@@ -241,8 +241,8 @@ static void a_wrong_length_is_refused_by_its_field_in_every_type(void **state)
 		uint32_t plen;
 		uint32_t fei;
 	} damages[] = {
-		{ 255, 0, 2 }, { 0, 0, 2 }, { 1, 0, 2 }, { 23, 0, 2 }, { 25, 0, 2 }, { 73, 0, 2 }, { 0, UINT32_MAX, 2 },
-		{ 0x42, 7, 4 }, { 0x42, 8, 4 }, { 0x42, 23, 4 }, { 0x42, 0, 4 }, { 0x42, UINT32_MAX, 4 },
+		{ 255, 0, 2 },	      { 0, 0, 2 },    { 1, 0, 2 },    { 23, 0, 2 },    { 25, 0, 2 },   { 73, 0, 2 },
+		{ 0, UINT32_MAX, 2 }, { 0x42, 7, 4 }, { 0x42, 8, 4 }, { 0x42, 23, 4 }, { 0x42, 0, 4 }, { 0x42, UINT32_MAX, 4 },
 	};
 	size_t i, j, digests;
 

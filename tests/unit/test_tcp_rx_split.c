@@ -16,7 +16,7 @@
  */
 
 #define MAX_DATA 6000
-#define ROUNDS 1500
+#define ROUNDS	 200
 
 struct record {
 	uint8_t *buf;

@@ -13,7 +13,7 @@
 
 #include "proto/uri.h"
 
-#define NQN "nqn.2026-01.org.example:x"
+#define NQN	   "nqn.2026-01.org.example:x"
 #define OR_NULL(s) ((s) ? (s) : "(null)")
 
 static void addresses_are_taken_apart(void **state)
@@ -54,8 +54,10 @@ static void options_follow_a_question_mark(void **state)
 	struct nvof_uri uri;
 	const char *why;
 
-	assert_int_equal(nvof_uri_parse("nvme+tcp://h/" NQN "?hdr-digest&nr-io-queues=4&&host-traddr=fe80%3a%3a1&x=a=b", &uri, &why), -EINVAL);
-	assert_int_equal(nvof_uri_parse("nvme+tcp://h/" NQN "?hdr-digest&nr-io-queues=4&host-traddr=fe80%3a%3a1&x=a=b&y=/?", &uri, &why), 0);
+	assert_int_equal(nvof_uri_parse("nvme+tcp://h/" NQN "?hdr-digest&nr-io-queues=4&&host-traddr=fe80%3a%3a1&x=a=b", &uri, &why),
+			 -EINVAL);
+	assert_int_equal(nvof_uri_parse("nvme+tcp://h/" NQN "?hdr-digest&nr-io-queues=4&host-traddr=fe80%3a%3a1&x=a=b&y=/?", &uri, &why),
+			 0);
 	assert_int_equal(uri.nr_options, 5);
 	assert_string_equal(uri.keys[0], "hdr-digest");
 	assert_string_equal(uri.values[0], "");
@@ -130,7 +132,8 @@ static void a_bad_address_is_refused_with_the_reason(void **state)
 /* C164 */
 static void a_port_is_a_decimal_number_from_1_to_65535(void **state)
 {
-	static const char *const bad[] = { "0", "-0", "-1", "+1", "65536", "abc", "", "04420", "4420 ", " 4420", "4420x", "0x50", "1e3", "99999999999" };
+	static const char *const bad[] = { "0",	    "-0",    "-1",    "+1",    "65536", "abc", "",
+					   "04420", "4420 ", " 4420", "4420x", "0x50",	"1e3", "99999999999" };
 	struct nvof_uri uri;
 	char text[100];
 	const char *why;
