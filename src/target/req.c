@@ -110,7 +110,8 @@ bool target_req_begin(struct target_req *req)
 
 void target_req_reject(struct target_req *req, uint16_t status)
 {
-	req_start(req);
+	if (!req->active) /* else its data turned out bad after target_req_begin() */
+		req_start(req);
 	if (req->queue->closing || req->queue->draining)
 		req_leave(req);
 	else

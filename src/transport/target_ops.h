@@ -163,7 +163,7 @@ void target_link_point(struct target_queue *q, enum target_link_point point, voi
 /* True: bring data, then target_req_execute().  False: the core has it (it may have called respond() already). */
 bool target_req_begin(struct target_req *req);
 void target_req_execute(struct target_req *req);
-/* Instead of begin/execute: answer with this status (SCT << 8 | SC | DNR) because of the SGL, a digest ... */
+/* Instead of begin or of execute: answer with this status (SCT << 8 | SC | DNR) because of the SGL, a digest ... */
 void target_req_reject(struct target_req *req, uint16_t status);
 void target_req_end(struct target_req *req);
 

@@ -192,7 +192,7 @@ static void an_early_error_answers_the_right_command_and_drops_its_data(void **s
 		opens(s, dgst, 0);
 		/* an unknown opcode with transfer bits 11b and data in the capsule */
 		hp_sqe_rw(&sqe, 0x83, 1, 0, 8);
-		assert_int_equal(hp_status(&s->q, hp_cmd(&s->q, &sqe, s->pattern, 4096), NULL, 0, NULL) & 0x7ff, 0x01);
+		assert_int_equal(hp_status(&s->q, hp_cmd(&s->q, &sqe, s->pattern, 4096), NULL, 0, NULL) & 0x7ff, 0x02);
 		assert_int_equal(hp_read(&s->q, 1, 0, 1, s->buf), 0);
 		/* larger than MDTS */
 		hp_sqe_rw(&sqe, nvme_cmd_write, 1, 0, 8192);
@@ -422,11 +422,14 @@ static void namespace_events_reach_the_host(void **state)
 	struct nvof_target_ns_opts ns;
 	struct nvme_sqe aer = { .opcode = nvme_admin_async_event }, log = { .opcode = nvme_admin_get_log_page, .nsid = htole32(0xffffffff),
 									     .cdw10 = htole32(0x04 | 1023 << 16) };
+	/* Asynchronous Event Configuration: namespace attribute notices */
+	struct nvme_sqe config = { .opcode = nvme_admin_set_features, .cdw10 = htole32(0x0b), .cdw11 = htole32(1 << 8) };
 	uint64_t result = 0;
 	uint32_t nsid = 0, first;
 	uint16_t cid;
 
 	opens(s, 0, 0);
+	assert_int_equal(hp_status(&s->admin, hp_cmd(&s->admin, &config, NULL, 0), NULL, 0, NULL), 0);
 	cid = hp_cmd(&s->admin, &aer, NULL, 0);
 	nvof_target_ns_opts_init(&ns);
 	ns.backend = "mem:1M";
