@@ -119,7 +119,7 @@ static int show(struct cli *cli, const struct args *args, uint64_t result, const
 		fwrite(buf, args->len, 1, stdout);
 		return EXIT_OK;
 	}
-	printf("%s: result %#018" PRIx64 "\n", cli->cmd->name, result);
+	printf("%s: result 0x%016" PRIx64 "\n", cli->cmd->name, result);
 	if (args->read && !args->file)
 		hex_dump(buf, args->len);
 	return EXIT_OK;

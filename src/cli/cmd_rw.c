@@ -151,7 +151,7 @@ int cmd_compare(struct cli *cli, int argc, char **argv)
 		SYNOPSIS,
 		"Lets the ctrl compare blocks with a file or standard input; exit status 1 and the first byte that differs when they do.",
 		"$ nvof read " EXAMPLE_URI " --data-size 1M --data blocks.bin\n"
-		"  $ nvof compare " EXAMPLE_URI " --data blocks.bin",
+		"$ nvof compare " EXAMPLE_URI " --data blocks.bin",
 	};
 
 	return run(cli, TRANSFER_COMPARE, &usage, argc, argv);

@@ -66,7 +66,7 @@ static const struct opt conn_opts[] = {
 	{ 0, "namespace-id", OPT_U32, OFFSET(struct conn_args, nsid), "NSID", "the namespace (default: the only one there is)", .min = 1,
 	  .max = 0xfffffffe },
 	{ 0, "nsid", OPT_U32, OFFSET(struct conn_args, nsid), "NSID", "the same", .min = 1, .max = 0xfffffffe, .hidden = true },
-	{ 0, "uri", OPT_CALL, 0, "URI", "all of it in one: nvme+tcp://HOST[:PORT]/NQN[/NSID][?key=value&...]; keys are the long options here",
+	{ 0, "uri", OPT_CALL, 0, "URI", "all of it in one: nvme+tcp://HOST[:PORT]/NQN[/NSID] and ?KEY=VALUE&..., where keys are these long options",
 	  .call = opt_uri },
 	{ 'w', "host-traddr", OPT_STR, OFFSET(struct conn_args, host_traddr), "ADDR", "source address (default: the system chooses)" },
 	{ 'f', "host-iface", OPT_STR, OFFSET(struct conn_args, host_iface), "IFACE", "source interface (default: the system chooses)" },

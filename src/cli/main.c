@@ -66,22 +66,20 @@ static void print_commands(FILE *f)
 static int unknown_command(struct cli *cli, int argc, char **argv)
 {
 	const char *names[ARRAY_SIZE(subcmds)], *near;
-	char word[64];
+	char two[64] = "";
 
-	snprintf(word, sizeof(word), "%s", argv[1]);
-	for (size_t i = 0; i < ARRAY_SIZE(subcmds); i++) {
-		size_t len = strlen(argv[1]);
-
+	for (size_t i = 0; i < ARRAY_SIZE(subcmds); i++)
 		names[i] = subcmds[i].name;
-		if (argc > 2 && !strncmp(names[i], argv[1], len) && names[i][len] == ' ')
-			snprintf(word, sizeof(word), "%s %s", argv[1], argv[2]);
-	}
-	if (!strcmp(word, "bench"))
-		return cli_usage_error(cli, word, "bench of what? \"bench connect\" or \"bench io\"");
-	near = nearest(word, names, ARRAY_SIZE(subcmds));
+	if (!strcmp(argv[1], "bench"))
+		return cli_usage_error(cli, argv[1], "bench of what? \"bench connect\" or \"bench io\"");
+	if (argc > 2)
+		snprintf(two, sizeof(two), "%s %s", argv[1], argv[2]);
+	near = nearest(argv[1], names, ARRAY_SIZE(names));
+	if (!near)
+		near = nearest(two, names, ARRAY_SIZE(names));
 	if (near)
-		return cli_usage_error(cli, word, "\"%s\" is not a command; did you mean \"%s\"?", word, near);
-	return cli_usage_error(cli, word, "\"%s\" is not a command; \"nvof help\" lists them", word);
+		return cli_usage_error(cli, argv[1], "\"%.60s\" is not a command; did you mean \"%s\"?", argv[1], near);
+	return cli_usage_error(cli, argv[1], "\"%.60s\" is not a command; \"nvof help\" lists them", argv[1]);
 }
 
 static int run(struct cli *cli, const struct subcmd *cmd, int argc, char **argv)

@@ -41,6 +41,8 @@ const char *nearest(const char *word, const char *const *words, size_t nr_words)
 	const char *best = NULL;
 	unsigned int best_distance = (unsigned int)strlen(word) / 3 + 2;
 
+	if (strlen(word) > WORD_LEN)
+		return NULL;
 	for (size_t i = 0; i < nr_words; i++) {
 		unsigned int d = distance(word, words[i]);
 

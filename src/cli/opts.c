@@ -221,7 +221,9 @@ static void print_help(const struct cli *cli, const struct usage *usage, const s
 				print_opt(opt);
 	}
 	if (usage->example)
-		printf("\nExample:\n  %s\n", usage->example);
+		puts("\nExample:");
+	for (const char *line = usage->example; line && *line; line += strcspn(line, "\n"), line += *line == '\n')
+		printf("  %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ the command line */
