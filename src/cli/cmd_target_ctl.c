@@ -10,7 +10,9 @@
 static const struct usage usage = {
 	"[--control PATH] ACTION [ARGUMENT]...",
 	ctl_actions_help,
-	"$ nvof target-ctl add-ns mem:64M\n$ nvof target-ctl status",
+	"$ nvof target --listen tcp:127.0.0.1:4420 --ns mem:64M --control ./target.sock &\n"
+	"$ nvof target-ctl --control ./target.sock add-ns mem:64M\n"
+	"$ nvof target-ctl --control ./target.sock status",
 };
 
 static const struct opt opts[] = {

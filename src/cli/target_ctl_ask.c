@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/control.h"
@@ -16,6 +17,8 @@
 
 /* A removal may wait for a slow disk, a save for a lock; but not for ever. */
 #define ANSWER_S 60
+/* A script that just started the target in the background need not care that its socket is not there yet. */
+#define START_TRIES 10 /* of 50 ms */
 
 static int connect_path(const char *path)
 {
@@ -35,6 +38,18 @@ static int connect_path(const char *path)
 	ret = -errno;
 	close(fd);
 	return ret;
+}
+
+static int connect_named(const char *path)
+{
+	struct timespec pause = { .tv_nsec = 50000000 };
+	int i, fd = connect_path(path);
+
+	for (i = 0; i < START_TRIES && (fd == -ENOENT || fd == -ECONNREFUSED); i++) {
+		nanosleep(&pause, NULL);
+		fd = connect_path(path);
+	}
+	return fd;
 }
 
 /* The one target of this user, when there is one: its connected descriptor.  What was found goes into found[]. */
@@ -139,7 +154,7 @@ json_object *ctl_ask(struct cli *cli, const char *path, json_object *request)
 	json_object *answer = NULL;
 	int fd, ret;
 
-	fd = path ? connect_path(path) : connect_only(cli, found);
+	fd = path ? connect_named(path) : connect_only(cli, found);
 	if (fd < 0 && !path)
 		return NULL;
 	if (fd < 0) {

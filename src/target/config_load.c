@@ -176,7 +176,7 @@ int nvof_target_load_config(struct nvof_target *t, const char *path)
 	struct error err = { 0 };
 	struct config c = { 0 };
 	char *text = NULL;
-	size_t len;
+	size_t len = 0;
 	int ret;
 
 	ret = read_file(path, &text, &len, &err);
