@@ -421,7 +421,7 @@ NVOF_PUBLIC int nvof_ns_open_sync(struct nvof_ctrl *ctrl, uint32_t nsid, struct 
 /** nvof_ns_close() - no I/O of yours may be in flight on it.  NULL is fine. */
 NVOF_PUBLIC void nvof_ns_close(struct nvof_ns *ns);
 
-NVOF_PUBLIC uint32_t nvof_ns_nsid(const struct nvof_ns *ns);
+NVOF_PUBLIC uint32_t nvof_ns_nsid(const struct nvof_ns *ns);       /* as given to nvof_ns_open() */
 NVOF_PUBLIC uint32_t nvof_ns_block_size(const struct nvof_ns *ns); /* bytes */
 NVOF_PUBLIC uint64_t nvof_ns_nr_blocks(const struct nvof_ns *ns);  /* NSZE */
 NVOF_PUBLIC const struct nvme_id_ns *nvof_ns_id(const struct nvof_ns *ns);
