@@ -100,10 +100,10 @@ static void turn_begin(struct loop *loop)
 	}
 }
 
-/* Nothing to do but what epoll may know: the wait will ask it. */
+/* Nothing to do but what epoll may know: the wait will ask it.  Hot descriptors are tried only by those who would try again. */
 static bool may_wait_at_once(struct loop *loop)
 {
-	return !loop->nr_hot && cds_list_empty(&loop->deferred) && loop_timer_next(loop) > loop->now;
+	return (!loop->nr_hot || !loop_may_spin(loop)) && cds_list_empty(&loop->deferred) && loop_timer_next(loop) > loop->now;
 }
 
 int loop_turn(struct loop *loop, int64_t timeout_ns)

@@ -97,6 +97,7 @@ static inline bool loop_has_posted(struct loop *loop)
 
 /* loop_wait.c */
 void loop_arm_timerfd(struct loop *loop, uint64_t deadline_ns);
+bool loop_may_spin(const struct loop *loop);
 int loop_wait(struct loop *loop, int64_t timeout_ns);
 
 #endif

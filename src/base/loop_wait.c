@@ -34,7 +34,7 @@ void loop_arm_timerfd(struct loop *loop, uint64_t deadline_ns)
 	timerfd_settime(loop->tfd, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
-static bool may_spin(const struct loop *loop)
+bool loop_may_spin(const struct loop *loop)
 {
 	return loop->spin_ns && loop->spin_fails < SPIN_FAILS_MAX && loop->now - loop->last_work < loop->spin_ns;
 }
@@ -100,7 +100,7 @@ int loop_wait(struct loop *loop, int64_t timeout_ns)
 	if (timeout_ns >= 0 && (uint64_t)timeout_ns < UINT64_MAX - loop->now)
 		limit = loop->now + (uint64_t)timeout_ns;
 	limit = min_u64(limit, loop_timer_next(loop));
-	if (may_spin(loop)) {
+	if (loop_may_spin(loop)) {
 		spun = true;
 		n = spin(loop, limit);
 		if (n || loop_has_posted(loop))
