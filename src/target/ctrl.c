@@ -120,8 +120,11 @@ void target_ctrl_remove_queue(struct target_queue *q)
 		return;
 	c->queues[q->qid] = NULL;
 	c->nr_queues--;
-	if (q->qid)
+	if (q->qid) {
+		if (c->nr_queues == 1 && c->queues[0] && __atomic_load_n(&q->target->draining, __ATOMIC_RELAXED))
+			target_queue_close_post(c->queues[0]);
 		return;
+	}
 	target_kato_stop(c);
 	c->nr_aers = 0;
 	target_ctrl_close(c, "its admin queue is gone");

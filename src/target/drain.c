@@ -12,7 +12,7 @@ static void thread_drain(void *arg)
 
 	cds_list_for_each_entry_safe(q, next, &th->queues, link) {
 		q->draining = true;
-		if (q->nr_active == q->nr_parked)
+		if (target_queue_drained(q))
 			target_queue_close(q);
 	}
 }

@@ -136,6 +136,19 @@ void target_queue_close(struct target_queue *q)
 	q->ops->queue_close(q);
 }
 
+/* An admin queue goes last: its end is that of the association (target_ctrl_remove_queue() sees to it). */
+bool target_queue_drained(struct target_queue *q)
+{
+	bool last = true;
+
+	if (q->ctrl && !q->qid) {
+		pthread_mutex_lock(&q->target->lock);
+		last = q->ctrl->nr_queues <= 1;
+		pthread_mutex_unlock(&q->target->lock);
+	}
+	return last && q->nr_active == q->nr_parked;
+}
+
 void target_queue_fatal(struct target_queue *q, const char *why)
 {
 	struct nvof_target *t = q->target;

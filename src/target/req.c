@@ -263,7 +263,7 @@ void target_req_end(struct target_req *req)
 	q->nr_active--;
 	if (unlikely(q->closed))
 		target_queue_maybe_free(q);
-	else if (unlikely(q->draining) && q->nr_active == q->nr_parked)
+	else if (unlikely(q->draining) && target_queue_drained(q))
 		target_queue_close(q);
 }
 

@@ -308,6 +308,7 @@ void target_serial_default(const char *subsysnqn, char serial[21]);
 void target_queue_close(struct target_queue *q);      /* on its thread */
 void target_queue_close_post(struct target_queue *q); /* any thread, under lock */
 void target_queue_maybe_free(struct target_queue *q); /* on its thread */
+bool target_queue_drained(struct target_queue *q);    /* on its thread: nothing is left that it would have to answer */
 
 /* req.c */
 void target_req_respond(struct target_req *req, uint16_t status); /* status with DNR, without the phase bit */
