@@ -146,7 +146,8 @@ static void stage_capsule(struct tcp_queue *tq, struct host_req *req)
 	struct tcp_req *tr = to_tcp_req(req);
 	uint32_t hlen = sizeof(struct nvme_tcp_cmd), data_len = 0, pdo, plen;
 	uint8_t flags = tq->q.hdr_digest ? NVME_TCP_F_HDGST : 0;
-	struct nvme_tcp_cmd *cmd;
+	struct nvme_tcp_cmd cmd; /* the burst's bytes have no alignment */
+	uint8_t *p;
 
 	/* Fabrics commands may carry as much as admin commands on any queue. */
 	if (req->dir == DATA_TO_CTRL && req->data_len &&
@@ -158,18 +159,19 @@ static void stage_capsule(struct tcp_queue *tq, struct host_req *req)
 	pdo = data_len ? nvme_tcp_pdo((uint8_t)hlen, tq->q.hdr_digest, tq->cpda) : hlen + (tq->q.hdr_digest ? NVME_TCP_DIGEST_LEN : 0);
 	plen = pdo + data_len + (data_len && tq->q.data_digest ? NVME_TCP_DIGEST_LEN : 0);
 
-	cmd = (struct nvme_tcp_cmd *)stage_bytes(&tq->tx, pdo);
-	cmd->hdr = (struct nvme_tcp_hdr){ NVME_TCP_CMD, flags, (uint8_t)hlen, data_len ? (uint8_t)pdo : 0, htole32(plen) };
-	cmd->sqe = req->sqe;
-	cmd->sqe.cid = htole16(req->cid);
-	cmd->sqe.flags |= NVME_SQE_PSDT_SGL;
+	cmd.hdr = (struct nvme_tcp_hdr){ NVME_TCP_CMD, flags, (uint8_t)hlen, data_len ? (uint8_t)pdo : 0, htole32(plen) };
+	cmd.sqe = req->sqe;
+	cmd.sqe.cid = htole16(req->cid);
+	cmd.sqe.flags |= NVME_SQE_PSDT_SGL;
 	/* Connect, Disconnect and Property commands have their SGL (or nothing) in the same place. */
 	if (req->sqe.opcode != NVMF_OPCODE || req->data_len)
-		cmd->sqe.sgl = (struct nvme_sgl_desc){
+		cmd.sqe.sgl = (struct nvme_sgl_desc){
 			.length = htole32(req->data_len),
 			.type = tr->in_capsule ? NVME_SGL_OFFSET : NVME_SGL_TRANSPORT,
 		};
-	stage_finish_header(tq, (uint8_t *)cmd, hlen, pdo);
+	p = stage_bytes(&tq->tx, pdo);
+	memcpy(p, &cmd, sizeof(cmd));
+	stage_finish_header(tq, p, hlen, pdo);
 	tr->capsule_sent = true;
 	pending_del(tr);
 	if (data_len)
@@ -183,19 +185,20 @@ static void stage_h2c_data(struct tcp_queue *tq, struct host_req *req)
 	struct tcp_r2t *r2t = &tr->r2t[0];
 	uint32_t hlen = sizeof(struct nvme_tcp_data), len = min_u32(r2t->left, tq->maxh2cdata), off = r2t->off;
 	uint32_t pdo = nvme_tcp_pdo((uint8_t)hlen, tq->q.hdr_digest, tq->cpda);
-	struct nvme_tcp_data *data = (struct nvme_tcp_data *)stage_bytes(&tq->tx, pdo);
+	uint8_t *p = stage_bytes(&tq->tx, pdo);
+	struct nvme_tcp_data data = { 0 };
 	uint8_t flags = (tq->q.hdr_digest ? NVME_TCP_F_HDGST : 0) | (tq->q.data_digest ? NVME_TCP_F_DDGST : 0);
 
 	if (len == r2t->left)
 		flags |= NVME_TCP_F_LAST;
-	memset(data, 0, sizeof(*data));
-	data->hdr = (struct nvme_tcp_hdr){ NVME_TCP_H2C_DATA, flags, (uint8_t)hlen, (uint8_t)pdo,
+	data.hdr = (struct nvme_tcp_hdr){ NVME_TCP_H2C_DATA, flags, (uint8_t)hlen, (uint8_t)pdo,
 					   htole32(pdo + len + (tq->q.data_digest ? NVME_TCP_DIGEST_LEN : 0)) };
-	data->cccid = htole16(req->cid);
-	data->ttag = r2t->ttag;
-	data->datao = htole32(off);
-	data->datal = htole32(len);
-	stage_finish_header(tq, (uint8_t *)data, hlen, pdo);
+	data.cccid = htole16(req->cid);
+	data.ttag = r2t->ttag;
+	data.datao = htole32(off);
+	data.datal = htole32(len);
+	memcpy(p, &data, sizeof(data));
+	stage_finish_header(tq, p, hlen, pdo);
 
 	r2t->off += len;
 	r2t->left -= len;
