@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Our host against the kernel's target.
 
-kernel_at=(-t tcp -a 127.0.0.1 -s "$kernel_port")
+# An emulated kernel on a busy machine may be seconds late with its answers.
+kernel_at=(-t tcp -a 127.0.0.1 -s "$kernel_port" --keep-alive-tmo 60 --connect-tmo 60s)
 
-run_nvof() { timeout -k 5 60 "$nvof" "$@"; }
+run_nvof() { timeout -k 5 120 "$nvof" "$@"; }
 
 # The guest's log from here on is looked at by kernel_is_content.
 mark_kernel_log() { log_lines=$(guest "dmesg | wc -l"); }
@@ -46,7 +47,7 @@ host_moves() {
 	mark_kernel_log
 	head -c 64M /dev/urandom >"$logs/out"
 	run_nvof write "${at[@]}" --data "$logs/out"
-	same "bytes on the target" "$(sha256sum <"$logs/out" | cut -d' ' -f1)" "$(guest "checksum $device 1 64")"
+	same "bytes on the target" "$(md5sum <"$logs/out" | cut -d' ' -f1)" "$(guest "checksum $device 1 64")"
 	run_nvof read "${at[@]}" --data "$logs/in"
 	cmp "$logs/in" "$logs/out"
 	kernel_is_content

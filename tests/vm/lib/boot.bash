@@ -20,7 +20,7 @@ vm_forwards() {
 
 # vm_boot STATE TIMEOUT FORWARD...: sets vm_started and vm_exit (empty when the guest died without an exit status).
 vm_boot() {
-	local state=$1 timeout=$2 boot_timeout=${VM_BOOT_TIMEOUT:-90} deadline word text ctl cats=()
+	local state=$1 timeout=$2 boot_timeout=${VM_BOOT_TIMEOUT:-180} deadline word text ctl cats=()
 	shift 2
 	vm_started='' vm_exit=''
 	rm -f "$state"/*.fifo "$state"/ctl.{in,out} "$state/console"
