@@ -7,8 +7,8 @@
 #include "proto/cmd.h"
 
 /*
- * A command of a user or of a composite operation, in a slot of the free list; cb runs exactly once when 0 is returned.  Otherwise -ENOTCONN,
- * -EAGAIN, -EMSGSIZE (beyond MDTS).  Inside cb the slot is free again: the next command of a chain always finds one.
+ * A command of a user or of a composite operation, in a slot of the free list; cb runs exactly once when 0 is returned.  Otherwise
+ * -ENOTCONN, -EAGAIN, -EMSGSIZE (beyond MDTS).  Inside cb the slot is free again: the next command of a chain always finds one.
  */
 int admin_submit(struct nvof_ctrl *ctrl, const struct nvme_sqe *sqe, enum data_dir dir, void *buf, size_t len, nvof_cb *cb, void *arg);
 

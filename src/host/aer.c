@@ -6,7 +6,7 @@
 #include "host/admin.h"
 #include "host/ctrl.h"
 
-#define AER_TYPE(dw0) ((dw0) & 7)
+#define AER_TYPE(dw0) ((dw0)&7)
 #define AER_INFO(dw0) ((dw0) >> 8 & 0xff)
 
 static void aer_send(struct nvof_ctrl *ctrl);
@@ -49,8 +49,8 @@ static void aer_answered(struct host_req *req, int status, const struct nvme_cqe
 		return;
 	}
 	ctrl->stats.nr_events++;
-	log_info(&ctrl->ctx->log, "%s at %s: event type %u info %02xh log %02xh", ctrl->p.subsysnqn, ctrl->p.where, AER_TYPE(dw0), AER_INFO(dw0),
-		 dw0 >> 16 & 0xff);
+	log_info(&ctrl->ctx->log, "%s at %s: event type %u info %02xh log %02xh", ctrl->p.subsysnqn, ctrl->p.where, AER_TYPE(dw0),
+		 AER_INFO(dw0), dw0 >> 16 & 0xff);
 	aer_send(ctrl);
 	ctrl_tell_event(ctrl, event_type(dw0), dw0);
 }

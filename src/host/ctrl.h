@@ -17,7 +17,7 @@ struct queue_batch;
 
 /* The reserved slots of the admin queue's tag set, for commands of the core of which at most one is under way. */
 enum admin_slot {
-	ADMIN_SLOT_CTL,	      /* Connect, initialisation, shutdown: one after the other */
+	ADMIN_SLOT_CTL, /* Connect, initialisation, shutdown: one after the other */
 	ADMIN_SLOT_KEEP_ALIVE,
 	ADMIN_SLOT_AER,
 	ADMIN_NR_SLOTS,
@@ -27,20 +27,20 @@ enum admin_slot {
 struct ctrl_init {
 	bool running;
 	unsigned int step;
-	struct timer retry;	  /* CSTS.RDY is asked again */
-	uint64_t ready_deadline;  /* ns */
+	struct timer retry;	 /* CSTS.RDY is asked again */
+	uint64_t ready_deadline; /* ns */
 	uint64_t retry_ns;
 	uint64_t cap;
 	uint32_t cc;
-	struct nvme_id_ctrl *id;  /* owned */
+	struct nvme_id_ctrl *id; /* owned */
 	uint32_t span;
 };
 
 /* keepalive.c */
 struct keep_alive {
 	struct timer timer;
-	uint64_t due;	   /* ns, what the timer was set to */
-	uint64_t sent;	   /* ns */
+	uint64_t due;  /* ns, what the timer was set to */
+	uint64_t sent; /* ns */
 	bool running, inflight, off;
 	bool traffic_based;
 };
@@ -48,7 +48,7 @@ struct keep_alive {
 /* timeouts.c */
 struct cmd_timer {
 	struct timer timer;
-	bool ticking;	   /* armed, or never needed */
+	bool ticking; /* armed, or never needed */
 	uint64_t tick;
 	uint64_t tick_ns;
 	uint64_t deadline; /* the tick at which a command submitted now is late; 0: never */
@@ -57,7 +57,7 @@ struct cmd_timer {
 /* shutdown.c */
 struct ctrl_shutdown {
 	bool running;
-	struct timer retry;   /* CSTS.SHST is asked again */
+	struct timer retry; /* CSTS.SHST is asked again */
 	struct timer timeout;
 	uint64_t retry_ns;
 };
@@ -90,9 +90,9 @@ struct nvof_ctrl {
 	uint32_t vs;
 	uint32_t queue_size; /* of I/O queues */
 	uint32_t nr_granted;
-	uint32_t inline_len; /* of I/O queues */
-	size_t max_transfer; /* bytes; SIZE_MAX: no limit */
-	bool has_nvm_limits; /* ns_open asked for wzsl and vsl */
+	uint32_t inline_len;			 /* of I/O queues */
+	size_t max_transfer;			 /* bytes; SIZE_MAX: no limit */
+	bool has_nvm_limits;			 /* ns_open asked for wzsl and vsl */
 	uint32_t max_zeroes_len, max_verify_len; /* bytes; UINT32_MAX: no limit */
 
 	/* ctrl_connect.c */

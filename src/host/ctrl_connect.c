@@ -104,8 +104,8 @@ static void set_address(struct nvof_ctrl *ctrl)
 		local++;
 		len -= 2;
 	}
-	if (asprintf(&text, "traddr=%s%s%s%s%.*s", p->traddr ? p->traddr : p->ops->name, p->trsvcid ? ",trsvcid=" : "", p->trsvcid ? p->trsvcid : "",
-		     len ? ",src_addr=" : "", len, local) < 0)
+	if (asprintf(&text, "traddr=%s%s%s%s%.*s", p->traddr ? p->traddr : p->ops->name, p->trsvcid ? ",trsvcid=" : "",
+		     p->trsvcid ? p->trsvcid : "", len ? ",src_addr=" : "", len, local) < 0)
 		return;
 	free(ctrl->address);
 	ctrl->address = text;

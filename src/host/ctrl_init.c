@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The initialisation of a ctrl on its LIVE admin queue (Base 2.0 section 3.5.2): a table of steps, one command each.  An answer leads to the
- * next step, to the same one again a little later (CSTS.RDY), or to the failure of the admin queue with a sentence.
+ * The initialisation of a ctrl on its LIVE admin queue (Base 2.0 section 3.5.2): a table of steps, one command each.  An answer leads to
+ * the next step, to the same one again a little later (CSTS.RDY), or to the failure of the admin queue with a sentence.
  */
 #include <errno.h>
 #include <stdlib.h>

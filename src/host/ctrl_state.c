@@ -25,8 +25,8 @@ bool ctrl_set_state(struct nvof_ctrl *ctrl, enum nvof_ctrl_state to, const char 
 {
 	if (!(ctrl_states[ctrl->state].next & (1u << to)))
 		return false;
-	log_info(&ctrl->ctx->log, "%s at %s: %s -> %s: %s", ctrl->p.subsysnqn, ctrl->p.where, ctrl_states[ctrl->state].name, ctrl_states[to].name,
-		 why);
+	log_info(&ctrl->ctx->log, "%s at %s: %s -> %s: %s", ctrl->p.subsysnqn, ctrl->p.where, ctrl_states[ctrl->state].name,
+		 ctrl_states[to].name, why);
 	ctrl->state = to;
 	return true;
 }

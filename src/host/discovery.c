@@ -13,10 +13,10 @@
 #include "proto/discovery.h"
 
 #define MAX_GENERATIONS 10 /* tries until "keeps changing" */
-#define MAX_RETRIES 3	   /* of one command that was refused with DNR 0 (C048) */
-#define MAX_RECORDS 65536
-#define RECORD_LEN sizeof(struct nvmf_disc_log_entry)
-#define CHUNK_RECORDS 16u
+#define MAX_RETRIES	3  /* of one command that was refused with DNR 0 (C048) */
+#define MAX_RECORDS	65536
+#define RECORD_LEN	sizeof(struct nvmf_disc_log_entry)
+#define CHUNK_RECORDS	16u
 static_assert(RECORD_LEN == 1024 && sizeof(struct nvmf_discovery_log) == 1024, "discovery log");
 
 enum disc_state { DISC_HEADER, DISC_RECORDS, DISC_CHECK };

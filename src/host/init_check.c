@@ -5,8 +5,8 @@
 
 #include "host/ctrl.h"
 
-#define SQE_SHIFT 6 /* 64-byte submission and 16-byte completion queue entries */
-#define CQE_SHIFT 4
+#define SQE_SHIFT  6 /* 64-byte submission and 16-byte completion queue entries */
+#define CQE_SHIFT  4
 #define MAX_INLINE (1u << 20) /* more in-capsule data than this gains nothing and costs the ctrl memory */
 
 /* Low nibble: required, high nibble: maximum, both powers of two.  Discovery ctrls may leave them out. */

@@ -10,7 +10,8 @@
 
 static inline uint32_t io_control(unsigned int flags)
 {
-	return (flags & NVOF_IO_FUA ? NVME_RW_FUA : 0) | (flags & NVOF_IO_LR ? NVME_RW_LR : 0) | (flags & NVOF_IO_DEALLOC ? NVME_RW_DEAC : 0);
+	return (flags & NVOF_IO_FUA ? NVME_RW_FUA : 0) | (flags & NVOF_IO_LR ? NVME_RW_LR : 0) |
+	       (flags & NVOF_IO_DEALLOC ? NVME_RW_DEAC : 0);
 }
 
 static inline int io_check(const struct nvof_hctx *hctx, const struct nvof_ns *ns, uint64_t slba, uint32_t nlb)
@@ -54,11 +55,18 @@ static inline int io_submit(struct nvof_hctx *hctx, const struct io *io, void *b
 	return ret;
 }
 
-static inline int io_rw(struct nvof_hctx *hctx, struct nvof_ns *ns, uint8_t opcode, enum data_dir dir, uint64_t slba, uint32_t nlb, void *buf,
-			unsigned int flags, nvof_cb *cb, void *arg)
+static inline int io_rw(struct nvof_hctx *hctx, struct nvof_ns *ns, uint8_t opcode, enum data_dir dir, uint64_t slba, uint32_t nlb,
+			void *buf, unsigned int flags, nvof_cb *cb, void *arg)
 {
 	struct io io = {
-		.ns = ns, .slba = slba, .nlb = nlb, .max_nlb = ns->max_nlb, .opcode = opcode, .dir = dir, .cb = cb, .arg = arg,
+		.ns = ns,
+		.slba = slba,
+		.nlb = nlb,
+		.max_nlb = ns->max_nlb,
+		.opcode = opcode,
+		.dir = dir,
+		.cb = cb,
+		.arg = arg,
 		.control = io_control(flags & ~NVOF_IO_DEALLOC),
 	};
 	struct iovec one;
@@ -91,8 +99,17 @@ static int io_rwv(struct nvof_hctx *hctx, struct nvof_ns *ns, uint8_t opcode, en
 		  const struct iovec *iov, int iovcnt, unsigned int flags, nvof_cb *cb, void *arg)
 {
 	struct io io = {
-		.ns = ns, .slba = slba, .nlb = nlb, .max_nlb = ns->max_nlb, .opcode = opcode, .dir = dir, .cb = cb, .arg = arg,
-		.control = io_control(flags & ~NVOF_IO_DEALLOC), .iov = iov, .iovcnt = (uint32_t)iovcnt,
+		.ns = ns,
+		.slba = slba,
+		.nlb = nlb,
+		.max_nlb = ns->max_nlb,
+		.opcode = opcode,
+		.dir = dir,
+		.cb = cb,
+		.arg = arg,
+		.control = io_control(flags & ~NVOF_IO_DEALLOC),
+		.iov = iov,
+		.iovcnt = (uint32_t)iovcnt,
 	};
 	int ret = io_check(hctx, ns, slba, nlb);
 
@@ -103,7 +120,8 @@ static int io_rwv(struct nvof_hctx *hctx, struct nvof_ns *ns, uint8_t opcode, en
 	return nlb <= ns->max_nlb ? io_submit(hctx, &io, NULL) : split_submit(hctx, &io, NULL);
 }
 
-int nvof_read(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, void *buf, unsigned int flags, nvof_cb *cb, void *arg)
+int nvof_read(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, void *buf, unsigned int flags, nvof_cb *cb,
+	      void *arg)
 {
 	return io_rw(hctx, ns, nvme_cmd_read, DATA_FROM_CTRL, slba, nlb, buf, flags, cb, arg);
 }
@@ -120,8 +138,8 @@ int nvof_compare(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint
 	return io_rw(hctx, ns, nvme_cmd_compare, DATA_TO_CTRL, slba, nlb, (void *)(uintptr_t)buf, flags, cb, arg);
 }
 
-int nvof_readv(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, const struct iovec *iov, int iovcnt, unsigned int flags,
-	       nvof_cb *cb, void *arg)
+int nvof_readv(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, const struct iovec *iov, int iovcnt,
+	       unsigned int flags, nvof_cb *cb, void *arg)
 {
 	return io_rwv(hctx, ns, nvme_cmd_read, DATA_FROM_CTRL, slba, nlb, iov, iovcnt, flags, cb, arg);
 }
@@ -144,11 +162,18 @@ static bool ctrl_can(const struct nvof_ctrl *ctrl, uint16_t oncs)
 }
 
 /* Commands on a range of blocks, without data. */
-static int io_range(struct nvof_hctx *hctx, struct nvof_ns *ns, uint8_t opcode, uint16_t oncs, uint32_t max_nlb, uint64_t slba, uint32_t nlb,
-		    uint32_t control, nvof_cb *cb, void *arg)
+static int io_range(struct nvof_hctx *hctx, struct nvof_ns *ns, uint8_t opcode, uint16_t oncs, uint32_t max_nlb, uint64_t slba,
+		    uint32_t nlb, uint32_t control, nvof_cb *cb, void *arg)
 {
 	struct io io = {
-		.ns = ns, .slba = slba, .nlb = nlb, .max_nlb = max_nlb, .opcode = opcode, .dir = DATA_NONE, .cb = cb, .arg = arg,
+		.ns = ns,
+		.slba = slba,
+		.nlb = nlb,
+		.max_nlb = max_nlb,
+		.opcode = opcode,
+		.dir = DATA_NONE,
+		.cb = cb,
+		.arg = arg,
 		.control = control,
 	};
 	int ret = io_check(hctx, ns, slba, nlb);
@@ -162,11 +187,12 @@ static int io_range(struct nvof_hctx *hctx, struct nvof_ns *ns, uint8_t opcode, 
 
 int nvof_write_zeroes(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, unsigned int flags, nvof_cb *cb, void *arg)
 {
-	return io_range(hctx, ns, nvme_cmd_write_zeroes, NVME_CTRL_ONCS_WRITE_ZEROES, ns->max_zeroes_nlb, slba, nlb, io_control(flags), cb, arg);
+	return io_range(hctx, ns, nvme_cmd_write_zeroes, NVME_CTRL_ONCS_WRITE_ZEROES, ns->max_zeroes_nlb, slba, nlb, io_control(flags), cb,
+			arg);
 }
 
 int nvof_verify(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, unsigned int flags, nvof_cb *cb, void *arg)
 {
-	return io_range(hctx, ns, nvme_cmd_verify, NVME_CTRL_ONCS_VERIFY, ns->max_verify_nlb, slba, nlb, io_control(flags & ~NVOF_IO_DEALLOC), cb,
-			arg);
+	return io_range(hctx, ns, nvme_cmd_verify, NVME_CTRL_ONCS_VERIFY, ns->max_verify_nlb, slba, nlb,
+			io_control(flags & ~NVOF_IO_DEALLOC), cb, arg);
 }

@@ -6,8 +6,8 @@
 #include "host/hctx.h"
 #include "host/ns.h"
 
-#define NVME_RW_FUA (1u << 30)
-#define NVME_RW_LR (1u << 31)
+#define NVME_RW_FUA  (1u << 30)
+#define NVME_RW_LR   (1u << 31)
 #define NVME_RW_DEAC (1u << 25)
 
 struct io {

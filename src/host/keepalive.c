@@ -2,7 +2,8 @@
 /*
  * Keep alive (Base 2.0 section 3.9).  A command goes out half a KATO after the last answer and has another half to be answered, so a dead
  * link is noticed within one KATO (C024); while other commands are still answered it has one KATO.  With traffic-based keep alive any
- * command counts: nothing is sent while there is traffic, and the timer looks twice as often, as traffic may have stopped just after a look.
+ * command counts: nothing is sent while there is traffic, and the timer looks twice as often, as traffic may have stopped just after a
+ * look.
  */
 #include <errno.h>
 

@@ -52,8 +52,8 @@ static void log_chunk_read(void *arg, const struct nvof_cpl *cpl)
 	cb(cb_arg, &end);
 }
 
-int nvof_get_log(struct nvof_ctrl *ctrl, uint8_t lid, uint8_t lsp, bool rae, uint32_t nsid, uint64_t offset, void *buf, size_t len, nvof_cb *cb,
-		 void *arg)
+int nvof_get_log(struct nvof_ctrl *ctrl, uint8_t lid, uint8_t lsp, bool rae, uint32_t nsid, uint64_t offset, void *buf, size_t len,
+		 nvof_cb *cb, void *arg)
 {
 	struct log_read *op;
 	int ret;
@@ -63,9 +63,16 @@ int nvof_get_log(struct nvof_ctrl *ctrl, uint8_t lid, uint8_t lsp, bool rae, uin
 	op = calloc(1, sizeof(*op));
 	if (!op)
 		return -ENOMEM;
-	*op = (struct log_read){
-		.ctrl = ctrl, .cb = cb, .arg = arg, .buf = buf, .left = len, .offset = offset, .nsid = nsid, .lid = lid, .lsp = lsp, .rae = rae
-	};
+	*op = (struct log_read){ .ctrl = ctrl,
+				 .cb = cb,
+				 .arg = arg,
+				 .buf = buf,
+				 .left = len,
+				 .offset = offset,
+				 .nsid = nsid,
+				 .lid = lid,
+				 .lsp = lsp,
+				 .rae = rae };
 	ret = log_ask(op);
 	if (ret)
 		free(op);

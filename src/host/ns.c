@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Opening a namespace: Identify Namespace (CNS 00h), its descriptors (CNS 03h, optional), and once per ctrl the limits of the NVM command set
- * (CNS 06h, optional).
+ * Opening a namespace: Identify Namespace (CNS 00h), its descriptors (CNS 03h, optional), and once per ctrl the limits of the NVM command
+ * set (CNS 06h, optional).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "host/ns.h"
 
 #define NSID_MAX 0xfffffffeu
-#define VS_2_0 0x00020000u
+#define VS_2_0	 0x00020000u
 
 struct ns_open {
 	struct nvof_ctrl *ctrl;
@@ -168,7 +168,7 @@ void ns_free_all(struct nvof_ctrl *ctrl)
 {
 	struct nvof_ns *ns, *next;
 
-	cds_list_for_each_entry_safe(ns, next, &ctrl->namespaces, link)
+	cds_list_for_each_entry_safe (ns, next, &ctrl->namespaces, link)
 		nvof_ns_close(ns);
 }
 

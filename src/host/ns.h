@@ -8,14 +8,14 @@
 
 /* Data of one command when the ctrl names no limit of its own, and the most we send if it names a larger one. */
 #define MAX_CMD_DATA (4u << 20)
-#define MAX_CMD_NLB 65536u /* NLB is 16 bits, 0's based */
+#define MAX_CMD_NLB  65536u /* NLB is 16 bits, 0's based */
 
 struct nvof_ns {
 	struct nvof_ctrl *ctrl;
 	uint64_t nr_blocks;
 	uint32_t max_nlb; /* blocks of one read or write */
 	uint32_t nsid_le;
-	uint8_t shift;	  /* log2 of the block size */
+	uint8_t shift; /* log2 of the block size */
 	uint32_t max_zeroes_nlb, max_verify_nlb;
 	uint32_t nsid;
 	struct cds_list_head link; /* ctrl->namespaces */

@@ -33,7 +33,8 @@ int ns_set_format(struct nvof_ns *ns)
 
 	if (ms)
 		return ctrl_op_failed(ctrl, -ENOTSUP, "namespace %u: blocks of %u+%u bytes with metadata %s are not supported", ns->nsid,
-				      f->ds < 32 ? 1u << f->ds : 0, ms, id->flbas & 0x10 ? "behind each block (extended)" : "in a separate buffer");
+				      f->ds < 32 ? 1u << f->ds : 0, ms,
+				      id->flbas & 0x10 ? "behind each block (extended)" : "in a separate buffer");
 	if (f->ds < MIN_BLOCK_SHIFT || f->ds > MAX_BLOCK_SHIFT)
 		return ctrl_op_failed(ctrl, -ENOTSUP, "namespace %u: block size 2^%u is not supported", ns->nsid, f->ds);
 	if (((size_t)1 << f->ds) > ctrl->max_transfer)

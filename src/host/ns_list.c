@@ -22,7 +22,8 @@ static void list_end(struct ns_list *op, int status)
 	struct ns_list gone = *op;
 
 	if (status)
-		ctrl_op_failed(op->ctrl, status, status == -EPROTO ? "the list of namespaces at %s is not in ascending order" : "list namespaces at %s",
+		ctrl_op_failed(op->ctrl, status,
+			       status == -EPROTO ? "the list of namespaces at %s is not in ascending order" : "list namespaces at %s",
 			       op->ctrl->p.where);
 	free(op);
 	gone.cb(gone.arg, status, status ? NULL : gone.nsids, status ? 0 : gone.nr);

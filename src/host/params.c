@@ -13,7 +13,7 @@
 #include "proto/nqn.h"
 #include "proto/uri.h"
 
-#define KATO_DEFAULT_MS 5000
+#define KATO_DEFAULT_MS	  5000
 #define KATO_DISCOVERY_MS 30000 /* a persistent discovery ctrl is idle for days (C064) */
 
 void nvof_connect_opts_init(struct nvof_connect_opts *opts)
@@ -55,11 +55,13 @@ static const struct host_transport *find_transport(struct nvof_ctx *ctx, const c
 static int set_numbers(struct ctrl_params *p, const struct nvof_connect_opts *o, struct error *err)
 {
 	if (o->nr_io_queues > NR_IO_QUEUES_MAX)
-		return error_set(err, -EINVAL, "nr_io_queues %u: 1 to %u, or 0 for the number of usable CPUs", o->nr_io_queues, NR_IO_QUEUES_MAX);
+		return error_set(err, -EINVAL, "nr_io_queues %u: 1 to %u, or 0 for the number of usable CPUs", o->nr_io_queues,
+				 NR_IO_QUEUES_MAX);
 	if (o->queue_size < QUEUE_SIZE_MIN || o->queue_size > QUEUE_SIZE_MAX)
 		return error_set(err, -EINVAL, "queue_size %u: %u to %u", o->queue_size, QUEUE_SIZE_MIN, QUEUE_SIZE_MAX);
 	if (o->keep_alive_tmo_ms < -1)
-		return error_set(err, -EINVAL, "keep_alive_tmo %d ms: 0 turns it off, -1 is the default, else milliseconds", o->keep_alive_tmo_ms);
+		return error_set(err, -EINVAL, "keep_alive_tmo %d ms: 0 turns it off, -1 is the default, else milliseconds",
+				 o->keep_alive_tmo_ms);
 	if (!o->connect_tmo_ms)
 		return error_set(err, -EINVAL, "connect_tmo 0 ms: must be at least 1");
 	if (o->tos < -1 || o->tos > 255)
@@ -129,7 +131,8 @@ static int set_hostid(struct ctrl_params *p, const struct nvof_connect_opts *o, 
 			return error_set(err, -EINVAL, "hostid '%s': not a UUID", o->hostid);
 		if (nqn_uuid(p->hostnqn, inside) && memcmp(inside, p->hostid, sizeof(inside))) {
 			uuid_format(inside, text);
-			log_warn(log, "hostid %s differs from %s, the UUID in hostnqn %s: the hostid goes out as given", o->hostid, text, p->hostnqn);
+			log_warn(log, "hostid %s differs from %s, the UUID in hostnqn %s: the hostid goes out as given", o->hostid, text,
+				 p->hostnqn);
 		}
 	} else {
 		def = nvof_hostid_default(p->hostnqn);
@@ -149,12 +152,13 @@ static int check_pairing(const struct ctrl_params *p, struct nvof_ctx *ctx, stru
 {
 	struct nvof_ctrl *c;
 
-	cds_list_for_each_entry(c, &ctx->ctrls, link) {
+	cds_list_for_each_entry (c, &ctx->ctrls, link) {
 		bool same_nqn = !strcmp(c->p.hostnqn, p->hostnqn), same_id = !memcmp(c->p.hostid, p->hostid, sizeof(p->hostid));
 
 		if (c->state == NVOF_CTRL_DELETING || c->state == NVOF_CTRL_DEAD || same_nqn == same_id)
 			continue;
-		return error_set(err, -EINVAL, "host identity hostnqn %s with hostid %s contradicts a live connection's: hostnqn %s with hostid %s",
+		return error_set(err, -EINVAL,
+				 "host identity hostnqn %s with hostid %s contradicts a live connection's: hostnqn %s with hostid %s",
 				 p->hostnqn, p->hostid_text, c->p.hostnqn, c->p.hostid_text);
 	}
 	return 0;

@@ -8,14 +8,14 @@
 #include "base/error.h"
 #include "transport/host_ops.h"
 
-#define QUEUE_SIZE_MIN 2
-#define QUEUE_SIZE_MAX 1024
+#define QUEUE_SIZE_MIN	 2
+#define QUEUE_SIZE_MAX	 1024
 #define NR_IO_QUEUES_MAX 65535
 
 struct ctrl_params {
 	const struct host_transport *ops;
 	char *traddr, *trsvcid, *host_traddr, *host_iface, *subsysnqn, *hostnqn; /* owned; the last two never NULL */
-	char *where;  /* owned: "192.0.2.7:4420", for sentences */
+	char *where;								 /* owned: "192.0.2.7:4420", for sentences */
 	uint8_t hostid[16];
 	char hostid_text[37];
 	bool is_discovery;

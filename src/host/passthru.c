@@ -69,7 +69,8 @@ int nvof_io_passthru(struct nvof_hctx *hctx, const struct nvof_cmd *cmd, enum nv
 	return io_submit_sqe(hctx, &sqe, to, buf, len, cb, arg);
 }
 
-int nvof_admin_passthru(struct nvof_ctrl *ctrl, const struct nvof_cmd *cmd, enum nvof_dir dir, void *buf, size_t len, nvof_cb *cb, void *arg)
+int nvof_admin_passthru(struct nvof_ctrl *ctrl, const struct nvof_cmd *cmd, enum nvof_dir dir, void *buf, size_t len, nvof_cb *cb,
+			void *arg)
 {
 	struct nvme_sqe sqe;
 	enum data_dir to;

@@ -11,9 +11,9 @@
 #include "host/timeline.h"
 
 static const char *const state_names[QUEUE_NR_STATES] = {
-	[QUEUE_NEW] = "new",	     [QUEUE_RESOLVE] = "resolve", [QUEUE_ROUTE] = "route",     [QUEUE_LINK] = "link",
-	[QUEUE_TLS] = "tls",	     [QUEUE_ICREQ] = "icreq",	  [QUEUE_CONNECT] = "connect", [QUEUE_AUTH] = "auth",
-	[QUEUE_LIVE] = "live",	     [QUEUE_FAILED] = "failed",	  [QUEUE_STOPPED] = "stopped",
+	[QUEUE_NEW] = "new",   [QUEUE_RESOLVE] = "resolve", [QUEUE_ROUTE] = "route",	 [QUEUE_LINK] = "link",
+	[QUEUE_TLS] = "tls",   [QUEUE_ICREQ] = "icreq",	    [QUEUE_CONNECT] = "connect", [QUEUE_AUTH] = "auth",
+	[QUEUE_LIVE] = "live", [QUEUE_FAILED] = "failed",   [QUEUE_STOPPED] = "stopped",
 };
 
 const char *queue_state_name(enum queue_state state)

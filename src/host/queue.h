@@ -16,8 +16,8 @@ void queue_stop(struct host_queue *q);
 void queue_free(struct host_queue *q);
 
 /*
- * Hands req to the transport.  0: it will complete exactly once; else nothing happened and req is still the caller's: -EAGAIN (no room now),
- * -ENOTCONN (the queue is going down).
+ * Hands req to the transport.  0: it will complete exactly once; else nothing happened and req is still the caller's: -EAGAIN (no room
+ * now), -ENOTCONN (the queue is going down).
  */
 static inline int queue_submit(struct host_queue *q, struct host_req *req)
 {

@@ -20,8 +20,8 @@ struct queue_setup {
 	struct nvof_hctx *hctx;	  /* NULL: the admin queue */
 	struct host_queue *queue; /* ours until taken; NULL before it starts and after it failed */
 	uint16_t qid;
-	bool ended;		  /* async_op_end() was called */
-	struct error err;	  /* a failure before there was a queue */
+	bool ended;	  /* async_op_end() was called */
+	struct error err; /* a failure before there was a queue */
 	struct loop_defer fail_work;
 };
 
@@ -38,8 +38,8 @@ struct queue_batch {
 };
 
 /*
- * For nr queues from first_qid on (qid 0: the admin queue alone).  done runs once, at the end of a turn, when the last has ended: it takes the
- * queues when queue_batch_error() is NULL, and frees the batch in any case.  NULL: no memory.
+ * For nr queues from first_qid on (qid 0: the admin queue alone).  done runs once, at the end of a turn, when the last has ended: it takes
+ * the queues when queue_batch_error() is NULL, and frees the batch in any case.  NULL: no memory.
  */
 struct queue_batch *queue_batch_new(struct nvof_ctrl *ctrl, uint16_t first_qid, uint32_t nr,
 				    void (*done)(struct nvof_ctrl *ctrl, struct queue_batch *b));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shutdown notification (Base 2.0 section 3.6): CC.SHN, then CSTS.SHST until it is complete.  A peer that is stuck holds us for 5 s (C091). */
+/* Shutdown notification (Base 2.0 section 3.6): CC.SHN, then CSTS.SHST until it is complete.  A peer that is stuck holds us for 5 s (C091).
+ */
 #include <errno.h>
 
 #include "host/admin.h"
 #include "host/ctrl.h"
 
-#define SHUTDOWN_TMO (5 * NSEC_PER_SEC)
+#define SHUTDOWN_TMO	   (5 * NSEC_PER_SEC)
 #define SHUTDOWN_RETRY_MIN (1 * NSEC_PER_MSEC)
 #define SHUTDOWN_RETRY_MAX (100 * NSEC_PER_MSEC)
 

@@ -112,7 +112,8 @@ static void split_advance(struct split *s)
 		split_finish(s);
 		return;
 	}
-	/* Slots there are, for ours has just come back: the transport has no room, or the queue is going down and ends us with its reason. */
+	/* Slots there are, for ours has just come back: the transport has no room, or the queue is going down and ends us with its reason.
+	 */
 	s->stalled = true;
 	cds_list_add_tail(&s->link, &s->hctx->stalled);
 	if (ret == -EAGAIN)

@@ -56,18 +56,18 @@ static int ended_op(struct nvof_ctrl *ctrl, const char *what, int status)
 }
 
 /* Calls `expr` until it is not -EAGAIN, polling in between, then waits for its callback. */
-#define RUN(ctrl, w, expr)                                                                                                                \
-	({                                                                                                                                \
-		int _ret = may_block((ctrl)->ctx);                                                                                        \
-		if (!_ret) {                                                                                                              \
-			while ((_ret = (expr)) == -EAGAIN)                                                                                \
-				nvof_ctx_poll((ctrl)->ctx, -1);                                                                           \
-			if (!_ret) {                                                                                                      \
-				wait_for((ctrl)->ctx, (w));                                                                               \
-				_ret = (w)->status;                                                                                       \
-			}                                                                                                                 \
-		}                                                                                                                         \
-		_ret;                                                                                                                     \
+#define RUN(ctrl, w, expr)                                      \
+	({                                                      \
+		int _ret = may_block((ctrl)->ctx);              \
+		if (!_ret) {                                    \
+			while ((_ret = (expr)) == -EAGAIN)      \
+				nvof_ctx_poll((ctrl)->ctx, -1); \
+			if (!_ret) {                            \
+				wait_for((ctrl)->ctx, (w));     \
+				_ret = (w)->status;             \
+			}                                       \
+		}                                               \
+		_ret;                                           \
 	})
 
 static void connect_cb(void *arg, struct nvof_ctrl *ctrl, int status)

@@ -2,15 +2,15 @@
 /*
  * Command deadlines: one coarse timer per ctrl, armed while commands are under way.
  *
- * A deadline is a number of ticks, not a time: submitting reads no clock, and an application that did not poll for a while does not find all
- * its commands late at once: however long it was away, that was one tick.
+ * A deadline is a number of ticks, not a time: submitting reads no clock, and an application that did not poll for a while does not find
+ * all its commands late at once: however long it was away, that was one tick.
  */
 #include <errno.h>
 
 #include "host/ctrl.h"
 #include "host/hctx.h"
 
-#define TICKS 8 /* of a time-out: a command is given up after 1 to 1 1/8 of it */
+#define TICKS	 8 /* of a time-out: a command is given up after 1 to 1 1/8 of it */
 #define TICK_MIN (2 * NSEC_PER_MSEC)
 
 static void give_up(struct nvof_ctrl *ctrl, struct host_req *req)

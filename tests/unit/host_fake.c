@@ -12,8 +12,14 @@ struct host_endpoint {
 	struct fake *f;
 };
 
-static struct fake_req *to_fake_req(struct host_req *req) { return (struct fake_req *)req->priv; }
-static struct fake_queue *to_fake_queue(struct host_queue *q) { return container_of(q, struct fake_queue, q); }
+static struct fake_req *to_fake_req(struct host_req *req)
+{
+	return (struct fake_req *)req->priv;
+}
+static struct fake_queue *to_fake_queue(struct host_queue *q)
+{
+	return container_of(q, struct fake_queue, q);
+}
 
 /* ---- data ---- */
 
@@ -40,8 +46,14 @@ static void copy(struct host_req *req, uint8_t *data, size_t len, bool to_req)
 	assert_int_equal(len, 0); /* iovcnt covers data_len */
 }
 
-void fake_put(struct host_req *req, const void *data, size_t len) { copy(req, (uint8_t *)(uintptr_t)data, len, true); }
-void fake_get(struct host_req *req, void *data, size_t len) { copy(req, data, len, false); }
+void fake_put(struct host_req *req, const void *data, size_t len)
+{
+	copy(req, (uint8_t *)(uintptr_t)data, len, true);
+}
+void fake_get(struct host_req *req, void *data, size_t len)
+{
+	copy(req, data, len, false);
+}
 
 enum fake_answer fake_status(struct nvme_cqe *cqe, int status, uint32_t dw0)
 {
@@ -201,7 +213,7 @@ static void queue_work(struct timer *t)
 
 	cds_list_splice(&fq->reqs, &list);
 	CDS_INIT_LIST_HEAD(&fq->reqs);
-	cds_list_for_each_entry_safe(fr, next, &list, link) {
+	cds_list_for_each_entry_safe (fr, next, &list, link) {
 		struct host_req *req = (struct host_req *)((char *)fr - offsetof(struct host_req, priv));
 		struct nvme_cqe cqe = { .cid = htole16(req->cid) };
 

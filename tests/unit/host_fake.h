@@ -19,7 +19,7 @@
 #include "transport/host_ops.h"
 
 #define FAKE_MAX_QID 80
-#define FAKE_SUBNQN "nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"
+#define FAKE_SUBNQN  "nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"
 #define FAKE_HOSTNQN "nqn.2014-08.org.nvmexpress:uuid:aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
 
 enum fake_answer {
@@ -39,16 +39,16 @@ struct fake {
 	int (*on_state)(struct fake *f, uint16_t qid, enum queue_state state); /* 0: go on; 1: be silent; < 0: fail with it */
 	enum fake_answer (*on_cmd)(struct fake *f, struct fake_queue *fq, struct host_req *req, struct nvme_cqe *cqe);
 	bool no_room;	      /* submit says -EAGAIN */
-	bool queues_scripted;	/* Set Features (Number of Queues) answers queues_result, not what was asked */
+	bool queues_scripted; /* Set Features (Number of Queues) answers queues_result, not what was asked */
 	uint32_t queues_result;
 	uint64_t cap;
-	uint32_t csts_polls;  /* so many answers before RDY */
+	uint32_t csts_polls; /* so many answers before RDY */
 	struct nvme_id_ctrl id;
-	uint32_t nr_ns;	      /* ids first_nsid, + ns_step ... */
+	uint32_t nr_ns; /* ids first_nsid, + ns_step ... */
 	uint32_t ns_step;
 	struct nvme_id_ns id_ns;
-	uint8_t desc[64];     /* CNS 03h */
-	uint64_t genctr;      /* discovery log */
+	uint8_t desc[64]; /* CNS 03h */
+	uint64_t genctr;  /* discovery log */
 	uint64_t numrec;
 	struct nvmf_disc_log_entry *records;
 	uint8_t *disk;
@@ -93,13 +93,16 @@ void fake_get(struct host_req *req, void *data, size_t len);
 void fake_fail_queue(struct fake *f, uint16_t qid, int code, const char *text);
 void fake_connect_cb(void *arg, struct nvof_ctrl *ctrl, int status);
 
-static inline uint8_t fake_fctype(const struct host_req *req) { return (uint8_t)le32toh(req->sqe.nsid); }
+static inline uint8_t fake_fctype(const struct host_req *req)
+{
+	return (uint8_t)le32toh(req->sqe.nsid);
+}
 
-#define assert_contains(text, part)                                                                                                       \
-	do {                                                                                                                              \
-		const char *_t = (text), *_p = (part);                                                                                    \
-		if (!strstr(_t, _p))                                                                                                      \
-			fail_msg("\"%s\" does not contain \"%s\"", _t, _p);                                                               \
+#define assert_contains(text, part)                                         \
+	do {                                                                \
+		const char *_t = (text), *_p = (part);                      \
+		if (!strstr(_t, _p))                                        \
+			fail_msg("\"%s\" does not contain \"%s\"", _t, _p); \
 	} while (0)
 
 #endif

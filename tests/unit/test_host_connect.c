@@ -180,7 +180,8 @@ static void each_refusal_of_connect_has_its_own_words(void **state)
 		f->on_cmd = refuse_connect;
 		assert_int_equal(fake_connect(f, 1), t[i].status);
 		snprintf(seen[i], sizeof(seen[i]), "%s", nvof_ctrl_errmsg(f->ctrl));
-		assert_contains(seen[i], refuse_qid ? "connect qid 1 (connect) to 192.0.2.7:4420: " : "connect qid 0 (connect) to 192.0.2.7:4420: ");
+		assert_contains(seen[i],
+				refuse_qid ? "connect qid 1 (connect) to 192.0.2.7:4420: " : "connect qid 0 (connect) to 192.0.2.7:4420: ");
 		for (j = 0; j < 3 && t[i].words[j]; j++)
 			assert_contains(seen[i], t[i].words[j]);
 		for (j = 0; j < i; j++)
@@ -337,12 +338,9 @@ static void each_step_of_the_initialisation_is_named_when_it_fails(void **state)
 		uint32_t offset;
 		const char *what;
 	} t[] = {
-		{ NVMF_OPCODE, NVME_REG_CAP, "Property Get CAP" },
-		{ NVMF_OPCODE, NVME_REG_VS, "Property Get VS" },
-		{ NVMF_OPCODE, NVME_REG_CC, "Property Set CC" },
-		{ NVMF_OPCODE, NVME_REG_CSTS, "Property Get CSTS" },
-		{ nvme_admin_identify, 0, "Identify Controller" },
-		{ nvme_admin_set_features, 0, "Set Features (Number of Queues)" },
+		{ NVMF_OPCODE, NVME_REG_CAP, "Property Get CAP" }, { NVMF_OPCODE, NVME_REG_VS, "Property Get VS" },
+		{ NVMF_OPCODE, NVME_REG_CC, "Property Set CC" },   { NVMF_OPCODE, NVME_REG_CSTS, "Property Get CSTS" },
+		{ nvme_admin_identify, 0, "Identify Controller" }, { nvme_admin_set_features, 0, "Set Features (Number of Queues)" },
 	};
 	static const enum fake_answer answers[] = { FAKE_ANSWERED, FAKE_HOLD, FAKE_CLOSE };
 	static const int status[] = { 0x4002, -ETIMEDOUT, -ECONNRESET };

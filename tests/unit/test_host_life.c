@@ -371,8 +371,8 @@ static void events_are_told_by_kind_and_asked_for_again(void **state)
 	static const struct {
 		uint32_t dw0;
 		int type;
-	} t[] = { { 0x040002, NVOF_EVENT_NS_CHANGED },	 { 0x0c0302, NVOF_EVENT_ANA_CHANGED }, { 0x70f002, NVOF_EVENT_DISC_CHANGED },
-		  { 0x000102, NVOF_EVENT_OTHER },	 { 0x010300, NVOF_EVENT_OTHER },       { 0x020001, NVOF_EVENT_OTHER } };
+	} t[] = { { 0x040002, NVOF_EVENT_NS_CHANGED }, { 0x0c0302, NVOF_EVENT_ANA_CHANGED }, { 0x70f002, NVOF_EVENT_DISC_CHANGED },
+		  { 0x000102, NVOF_EVENT_OTHER },      { 0x010300, NVOF_EVENT_OTHER },	     { 0x020001, NVOF_EVENT_OTHER } };
 	struct fake *f = fake_new();
 	struct nvof_ctrl_stats stats;
 	struct host_req *aer;

@@ -11,8 +11,8 @@
 
 #define NQN_A "nqn.2014-08.org.nvmexpress:uuid:aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
 #define NQN_C "nqn.2014-08.org.nvmexpress:uuid:cccccccc-cccc-cccc-cccc-cccccccccccc"
-#define ID_A "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
-#define ID_B "bbbbbbbb-bbbb-bbbb-bbbb-bbbbbbbbbbbb"
+#define ID_A  "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
+#define ID_B  "bbbbbbbb-bbbb-bbbb-bbbb-bbbbbbbbbbbb"
 
 static void refused(struct fake *f, const struct nvof_connect_opts *o, const char *words)
 {
@@ -236,7 +236,8 @@ static void the_host_id_follows_the_rules(void **state)
 /* C003 */
 static void a_made_up_host_nqn_is_valid_and_stable(void **state)
 {
-	char *a = identity_hostnqn_from("0123456789abcdef"), *b = identity_hostnqn_from("0123456789abcdef"), *c = identity_hostnqn_from("other");
+	char *a = identity_hostnqn_from("0123456789abcdef"), *b = identity_hostnqn_from("0123456789abcdef"),
+	     *c = identity_hostnqn_from("other");
 
 	assert_string_equal(a, b);
 	assert_string_not_equal(a, c);

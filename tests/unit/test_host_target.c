@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define NQN "nqn.2014-08.org.example:subsys"
+#define NQN	"nqn.2014-08.org.example:subsys"
 #define HOSTNQN "nqn.2014-08.org.nvmexpress:uuid:aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
 
 struct world {
@@ -400,7 +400,10 @@ static const struct {
 	const char *name;
 	void (*run)(struct world *w);
 } scenes[] = {
-#define SCENE(s) { #s, s }
+#define SCENE(s)      \
+	{             \
+#s, s \
+	}
 	SCENE(data_comes_back_as_written),
 	SCENE(iovecs_of_any_shape_come_back_as_written),
 	SCENE(every_io_command_is_understood),
