@@ -7,7 +7,7 @@ MESON_FLAGS ?=
 
 .PHONY: all demo check check-vm install fuzz bench format clean
 
-all: ; @scripts/build "$(BUILD)" --prefix "$(PREFIX)" $(MESON_FLAGS)
+all: ; @scripts/build "$(BUILD)" -Dprefix="$(PREFIX)" $(MESON_FLAGS)
 
 demo: all ; @"$(BUILD)/nvof" demo
 
