@@ -3,6 +3,7 @@
 #include "host_fake.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,28 @@ static enum fake_answer refuse_queues(struct fake *f, struct fake_queue *fq, str
 	if (req->sqe.opcode != nvme_admin_set_features || fq->q.qid)
 		return FAKE_DEFAULT;
 	return fake_status(cqe, 0x4006, 0);
+}
+
+/* C035 */
+static void the_default_number_of_queues_is_that_of_usable_cpus(void **state)
+{
+	struct fake *f = fake_new();
+	cpu_set_t before, one;
+	int cpu = 0;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	assert_int_equal(fake_connect(f, 0), 0);
+	assert_int_equal(nvof_ctrl_nr_io_queues(f->ctrl), CPU_COUNT(&before));
+	nvof_ctrl_free(f->ctrl);
+	while (!CPU_ISSET(cpu, &before))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	assert_int_equal(fake_connect(f, 0), 0);
+	assert_int_equal(nvof_ctrl_nr_io_queues(f->ctrl), 1);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	fake_free(f);
 }
 
 static void no_queues_granted_is_an_error_by_name(void **state)
@@ -480,6 +503,7 @@ int main(void)
 		cmocka_unit_test(connect_says_what_the_specification_asks_for),
 		cmocka_unit_test(a_discovery_ctrl_has_no_io_queues_and_its_own_keep_alive),
 		cmocka_unit_test(the_granted_number_of_queues_is_used),
+		cmocka_unit_test(the_default_number_of_queues_is_that_of_usable_cpus),
 		cmocka_unit_test(no_queues_granted_is_an_error_by_name),
 		cmocka_unit_test(the_queue_size_obeys_mqes_and_maxcmd),
 		cmocka_unit_test(each_refusal_of_connect_has_its_own_words),
