@@ -39,15 +39,15 @@ host_identifies() {
 	has "${text//[[:space:]]/}" '"nsze":32768'
 }
 
-# host_moves NSID DEVICE QUEUES OPTION...: 64 MiB from the second MiB on, compared on the peer and after reading them back.
+# host_moves MIB NSID DEVICE QUEUES OPTION...: so much from the second MiB on, compared on the peer and after reading it back.
 host_moves() {
-	local nsid=$1 device=$2 queues=$3 block=${kernel_blocks[$1]} at
-	at=("${kernel_at[@]}" -n "$kernel_nqn" --nr-io-queues "$queues" --namespace-id "$nsid" "${@:4}"
-		--start-block $((1048576 / block)) --block-count $((67108864 / block - 1)) --data-size 67108864)
+	local size=$(($1 << 20)) nsid=$2 device=$3 queues=$4 block=${kernel_blocks[$2]} at
+	at=("${kernel_at[@]}" -n "$kernel_nqn" --nr-io-queues "$queues" --namespace-id "$nsid" "${@:5}"
+		--start-block $((1048576 / block)) --block-count $((size / block - 1)) --data-size "$size")
 	mark_kernel_log
-	head -c 64M /dev/urandom >"$logs/out"
+	head -c "$size" /dev/urandom >"$logs/out"
 	run_nvof write "${at[@]}" --data "$logs/out"
-	same "bytes on the target" "$(md5sum <"$logs/out" | cut -d' ' -f1)" "$(guest "checksum $device 1 64")"
+	same "bytes on the target" "$(md5sum <"$logs/out" | cut -d' ' -f1)" "$(guest "checksum $device 1 $1")"
 	run_nvof read "${at[@]}" --data "$logs/in"
 	cmp "$logs/in" "$logs/out"
 	kernel_is_content
@@ -59,8 +59,8 @@ check host/tcp/discover-digests host_discovers --hdr-digest --data-digest
 check host/tcp/identify host_identifies
 check host/tcp/identify-digests host_identifies --hdr-digest --data-digest
 for queues in 1 4; do
-	check "host/tcp/queues-$queues" host_moves 1 /dev/ram0 $queues
-	check "host/tcp/queues-$queues-digests" host_moves 1 /dev/ram0 $queues --hdr-digest --data-digest
+	check "host/tcp/queues-$queues" host_moves 64 1 /dev/ram0 $queues
+	check "host/tcp/queues-$queues-digests" host_moves 64 1 /dev/ram0 $queues --hdr-digest --data-digest
 done
-check host/tcp/header-digest-only host_moves 2 /dev/nullb0 2 --hdr-digest
-check host/tcp/data-digest-only host_moves 2 /dev/nullb0 2 --data-digest
+check host/tcp/header-digest-only host_moves 16 2 /dev/nullb0 2 --hdr-digest
+check host/tcp/data-digest-only host_moves 16 2 /dev/nullb0 2 --data-digest
