@@ -84,6 +84,10 @@ static void report(const struct run *r, uint64_t ns)
 	struct rusage usage;
 	double seconds = (double)ns / (double)NS_PER_S, ios = (double)c->done;
 
+	if (!c->done) {
+		errno = ETIME;
+		DIE("not one answer");
+	}
 	getrusage(RUSAGE_SELF, &usage);
 	printf("{\"iops\": %.1f, \"bytes_per_s\": %.0f, \"seconds\": %.3f, ", ios / seconds, ios * c->o.size / seconds, seconds);
 	printf("\"lat_us\": {\"p50\": %.2f, \"p99\": %.2f}, ", (double)hist_quantile(&c->lat, 0.5) / 1e3, (double)hist_quantile(&c->lat, 0.99) / 1e3);
