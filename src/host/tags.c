@@ -10,24 +10,28 @@
 
 int tags_init(struct host_tags *tags, uint32_t nr_free, uint32_t nr_reserved, size_t priv_size)
 {
-	uint32_t i, nr = nr_free + nr_reserved;
 	size_t stride = (sizeof(struct host_req) + priv_size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 
 	memset(tags, 0, sizeof(*tags));
-	tags->slots = aligned_alloc(CACHE_LINE, stride * nr);
+	tags->free_head = TAG_NONE;
+	tags->slots = aligned_alloc(CACHE_LINE, stride * (nr_free + nr_reserved));
 	if (!tags->slots)
 		return -ENOMEM;
-	memset(tags->slots, 0, stride * nr);
 	tags->stride = stride;
-	tags->nr_tags = nr;
-	tags->free_head = nr_free ? 0 : TAG_NONE;
-	for (i = 0; i < nr; i++) {
-		struct host_req *req = host_tags_req(tags, i);
-
-		req->cid = (uint16_t)i;
-		req->next_free = i + 1 < nr_free ? i + 1 : TAG_NONE;
-	}
+	tags->max_tags = nr_free + nr_reserved;
+	while (tags->nr_tags < nr_reserved)
+		tags_grow(tags);
 	return 0;
+}
+
+struct host_req *tags_grow(struct host_tags *tags)
+{
+	uint32_t i = tags->nr_tags++;
+	struct host_req *req = host_tags_req(tags, i);
+
+	memset(req, 0, tags->stride);
+	req->cid = (uint16_t)i;
+	return req;
 }
 
 void tags_free(struct host_tags *tags)

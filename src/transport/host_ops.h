@@ -77,12 +77,13 @@ struct host_req {
 	uint32_t next_free;
 	void *owner;	   /* the core's parent when the request is one part of a split */
 
-	_Alignas(16) unsigned char priv[]; /* host_transport.req_size bytes, zeroed once at allocation */
+	_Alignas(16) unsigned char priv[]; /* host_transport.req_size bytes, zeroed before the slot is used for the first time */
 };
 
 /* The request slots that the queues of one hctx (or the admin queue) share.  cid == index. */
 struct host_tags {
-	uint32_t nr_tags; /* at most queue_size - 1: never fills a submission queue (C039) */
+	uint32_t nr_tags;  /* slots that were used so far: those beyond are not even initialised */
+	uint32_t max_tags; /* never fills a submission queue (C039) */
 	uint32_t nr_busy;
 	uint32_t free_head; /* UINT32_MAX: none */
 	size_t stride;

@@ -83,6 +83,7 @@ void fake_opts(struct fake *f, struct nvof_connect_opts *o);
 /* Starts and waits until the callback ran; f->ctrl is the ctrl.  Returns the status. */
 int fake_connect_opts(struct fake *f, const struct nvof_connect_opts *o);
 int fake_connect(struct fake *f, unsigned int nr_io_queues);
+/* At least so long, and a good number of turns. */
 void fake_poll_ms(struct fake *f, unsigned int ms);
 /* Ends a request that the hook held. */
 void fake_complete(struct host_req *req, int status, uint32_t dw0);

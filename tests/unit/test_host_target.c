@@ -311,11 +311,11 @@ static void a_silent_target_is_given_up_in_time(struct world *w)
 {
 	struct nvof_ctrl *ctrl;
 
-	w->o.connect_tmo_ms = 300;
+	w->o.connect_tmo_ms = 3000;
 	assert_int_equal(nvof_target_add_fault(w->t, "on=connect,qid=2,ignore"), 0);
 	assert_int_equal(nvof_ctrl_connect_sync(w->ctx, &w->o, &ctrl), -ETIMEDOUT);
 	assert_non_null(strstr(nvof_ctx_errmsg(w->ctx), "connect qid 2 (connect)"));
-	assert_non_null(strstr(nvof_ctx_errmsg(w->ctx), "no answer to Connect within 300 ms"));
+	assert_non_null(strstr(nvof_ctx_errmsg(w->ctx), "no answer to Connect within 3000 ms"));
 }
 
 static void io_in_flight_is_cancelled_by_a_disconnect(struct world *w)
