@@ -15,7 +15,7 @@
 
 #include <nvof/nvof.h>
 
-#define DEPTH 32
+#define DEPTH  32
 #define IO_LEN 4096
 
 struct app {

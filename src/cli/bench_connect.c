@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "cli/conn.h"
 
-#define RUNS_MAX 10000
+#define RUNS_MAX  10000
 #define US_PER_MS 1000.0
 
 static const struct usage usage = {
@@ -20,10 +20,12 @@ struct args {
 	uint32_t runs;
 };
 
+/* clang-format off */
 static const struct opt opts[] = {
 	{ 0, "runs", OPT_U32, OFFSET(struct args, runs), "R", "how often (default 5)", .min = 1, .max = RUNS_MAX },
 	{ 0 }
 };
+/* clang-format on */
 
 /* The columns: what the JSON calls them, and where they are. */
 static const struct column {
@@ -35,7 +37,10 @@ static const struct column {
 	{ "io_queues_ms", "I/O queues ms", offsetof(struct nvof_setup_times, io_queues_us) },
 };
 
-static double *column_of(struct nvof_setup_times *times, const struct column *column) { return (double *)((char *)times + column->offset); }
+static double *column_of(struct nvof_setup_times *times, const struct column *column)
+{
+	return (double *)((char *)times + column->offset);
+}
 
 static int by_value(const void *a, const void *b)
 {
@@ -147,9 +152,7 @@ int cmd_bench_connect(struct cli *cli, int argc, char **argv)
 	int ret;
 
 	conn_args_init(&args.conn, cli);
-	ret = opts_parse(cli, &usage,
-			 (struct opt_group[]){ { "Options", opts, &args }, conn_group(&args.conn), conn_embed_group(&args.conn), opt_group_common(cli), { 0 } },
-			 argc, argv, conn_positional, &args.conn);
+	ret = conn_parse(&usage, (struct opt_group[]){ { "Options", opts, &args }, { 0 } }, &args.conn, argc, argv);
 	if (ret == OPTS_GO)
 		ret = bench_connect(cli, &args);
 	conn_args_clear(&args.conn);

@@ -32,6 +32,7 @@ static char *opt_rw(void *base, const char *value)
 	return sentence("\"%.40s\" is not one of: randread, randwrite, read, write, randrw", value);
 }
 
+/* clang-format off */
 static const struct opt opts[] = {
 	{ 0, "rw", OPT_CALL, 0, "KIND", "randread, randwrite, read, write or randrw (default randread)", .call = opt_rw },
 	{ 0, "bs", OPT_SIZE, OFFSET(struct bench_args, bs), "SIZE", "bytes of one I/O (default 4K)", .min = 512, .max = 64u << 20 },
@@ -52,6 +53,7 @@ static const struct opt opts[] = {
 	{ 0, "cpu", OPT_INT, OFFSET(struct bench_args, cpu), "N", "run on this CPU (default: any)", .imin = 0, .imax = CPU_SETSIZE - 1 },
 	{ 0 }
 };
+/* clang-format on */
 
 static int pin(struct cli *cli, int cpu)
 {
@@ -76,8 +78,8 @@ static int check_region(struct cli *cli, struct bench_args *args, const struct n
 		return cli_usage_error(cli, "--bs", "--bs: %llu is not a multiple of the block size %llu", (unsigned long long)args->bs,
 				       (unsigned long long)block);
 	if (args->offset % block)
-		return cli_usage_error(cli, "--offset", "--offset: %llu is not a multiple of the block size %llu", (unsigned long long)args->offset,
-				       (unsigned long long)block);
+		return cli_usage_error(cli, "--offset", "--offset: %llu is not a multiple of the block size %llu",
+				       (unsigned long long)args->offset, (unsigned long long)block);
 	if (args->offset >= ns_len)
 		return cli_usage_error(cli, "--offset", "--offset: beyond the end of the namespace (%s)", size_format(ns_len, text));
 	if (!args->size)
@@ -85,7 +87,8 @@ static int check_region(struct cli *cli, struct bench_args *args, const struct n
 	if (args->size > ns_len - args->offset)
 		return cli_usage_error(cli, "--size", "--size: reaches beyond the end of the namespace (%s)", size_format(ns_len, text));
 	if (args->size < args->bs)
-		return cli_usage_error(cli, "--size", "--size: the region of %s is smaller than one I/O (--bs)", size_format(args->size, text));
+		return cli_usage_error(cli, "--size", "--size: the region of %s is smaller than one I/O (--bs)",
+				       size_format(args->size, text));
 	return EXIT_OK;
 }
 
@@ -128,14 +131,14 @@ static int measure(struct conn *c, struct bench_args *args)
 
 int cmd_bench_io(struct cli *cli, int argc, char **argv)
 {
-	struct bench_args args = { .rw_name = "randread", .bs = 4096, .iodepth = 64, .runtime_ms = 5000, .rwmixread = 70, .seed = 1, .cpu = -1 };
+	struct bench_args args = {
+		.rw_name = "randread", .bs = 4096, .iodepth = 64, .runtime_ms = 5000, .rwmixread = 70, .seed = 1, .cpu = -1
+	};
 	struct conn c;
 	int ret;
 
 	conn_args_init(&args.conn, cli);
-	ret = opts_parse(cli, &usage,
-			 (struct opt_group[]){ { "The load", opts, &args }, conn_group(&args.conn), conn_embed_group(&args.conn), opt_group_common(cli), { 0 } },
-			 argc, argv, conn_positional, &args.conn);
+	ret = conn_parse(&usage, (struct opt_group[]){ { "The load", opts, &args }, { 0 } }, &args.conn, argc, argv);
 	if (ret == OPTS_GO) {
 		if (args.nr_hctx && !args.conn.nr_io_queues)
 			args.conn.nr_io_queues = args.nr_hctx;

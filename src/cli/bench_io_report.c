@@ -10,9 +10,15 @@
 
 #define US(ns) ((double)(ns) / NSEC_PER_USEC)
 
-static uint64_t nr_ios(const struct bench_result *r) { return r->nr_reads + r->nr_writes; }
+static uint64_t nr_ios(const struct bench_result *r)
+{
+	return r->nr_reads + r->nr_writes;
+}
 
-static double per_second(const struct bench_result *r, uint64_t n) { return r->seconds > 0 ? (double)n / r->seconds : 0; }
+static double per_second(const struct bench_result *r, uint64_t n)
+{
+	return r->seconds > 0 ? (double)n / r->seconds : 0;
+}
 
 static void add_double(json_object *to, const char *key, double v)
 {
@@ -22,7 +28,10 @@ static void add_double(json_object *to, const char *key, double v)
 	json_object_object_add(to, key, o);
 }
 
-static void add_number(json_object *to, const char *key, uint64_t n) { json_object_object_add(to, key, json_object_new_uint64(n)); }
+static void add_number(json_object *to, const char *key, uint64_t n)
+{
+	json_object_object_add(to, key, json_object_new_uint64(n));
+}
 
 static json_object *lat_json(const struct hist *lat)
 {

@@ -16,11 +16,11 @@
 #include "cli/bench_pattern.h"
 #include "cli/progress.h"
 
-#define PAGE_LEN 4096u
-#define HUGE_LEN (2u << 20)
-#define LOOK_EVERY_NS (50 * NSEC_PER_MSEC) /* at signals, the progress line, the time when nothing completes */
-#define GRACE_NS (10 * NSEC_PER_SEC)	   /* for what is in flight at the end */
-#define GRACE_SIGNAL_NS NSEC_PER_SEC	   /* after a signal: the whole must end within 2 s */
+#define PAGE_LEN	4096u
+#define HUGE_LEN	(2u << 20)
+#define LOOK_EVERY_NS	(50 * NSEC_PER_MSEC) /* at signals, the progress line, the time when nothing completes */
+#define GRACE_NS	(10 * NSEC_PER_SEC)  /* for what is in flight at the end */
+#define GRACE_SIGNAL_NS NSEC_PER_SEC	     /* after a signal: the whole must end within 2 s */
 
 enum phase { PHASE_LOAD, PHASE_READ_BACK, PHASE_STOP };
 
@@ -43,7 +43,7 @@ struct bench {
 	struct bench_result *r;
 	enum phase phase;
 	uint64_t now, measure_ns, end_ns; /* clock; measure_ns: results count from here */
-	bool measuring, ended, lost; /* ended: io-size or the region to read back is used up; lost: the ctrl takes nothing any more */
+	bool measuring, ended, lost;	  /* ended: io-size or the region to read back is used up; lost: the ctrl takes nothing any more */
 	uint64_t first_lba, nr_units, *seq; /* seq: the next unit of each hctx */
 	uint64_t rng, started_bytes, back_unit;
 	uint32_t nlb, block_len;
@@ -67,13 +67,25 @@ static uint64_t rng_next(struct bench *b)
 	return b->rng * UINT64_C(2685821657736338717);
 }
 
-static uint64_t rng_below(struct bench *b, uint64_t n) { return (uint64_t)((unsigned __int128)rng_next(b) * n >> 64); }
+static uint64_t rng_below(struct bench *b, uint64_t n)
+{
+	return (uint64_t)((unsigned __int128)rng_next(b) * n >> 64);
+}
 
-static bool bit_get(const uint8_t *bits, uint64_t i) { return bits[i / 8] >> i % 8 & 1; }
+static bool bit_get(const uint8_t *bits, uint64_t i)
+{
+	return bits[i / 8] >> i % 8 & 1;
+}
 
-static void bit_set(uint8_t *bits, uint64_t i) { bits[i / 8] |= (uint8_t)(1u << i % 8); }
+static void bit_set(uint8_t *bits, uint64_t i)
+{
+	bits[i / 8] |= (uint8_t)(1u << i % 8);
+}
 
-static uint64_t lba_of(const struct bench *b, const struct io *io) { return b->first_lba + io->unit * b->nlb; }
+static uint64_t lba_of(const struct bench *b, const struct io *io)
+{
+	return b->first_lba + io->unit * b->nlb;
+}
 
 static void choose_load(struct bench *b, struct io *io)
 {

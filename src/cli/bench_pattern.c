@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "cli/bench_pattern.h"
 
-#define MAGIC UINT64_C(0x48434e42464f564e) /* "NVOFBNCH" in memory */
+#define MAGIC  UINT64_C(0x48434e42464f564e) /* "NVOFBNCH" in memory */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
 struct header {

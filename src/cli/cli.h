@@ -21,13 +21,13 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 struct cli;
 
 /*
- * To add a subcommand: write src/cli/cmd_NAME.c with "int cmd_NAME(struct cli *cli, int argc, char **argv)", declare it below, put one line in
- * main.c's table and the file in meson.build.  argv[0] is the command's name; parse the rest with opts.h.
+ * To add a subcommand: write src/cli/cmd_NAME.c with "int cmd_NAME(struct cli *cli, int argc, char **argv)", declare it below, put one line
+ * in main.c's table and the file in meson.build.  argv[0] is the command's name; parse the rest with opts.h.
  */
 struct subcmd {
-	const char *name; /* one or two words: "discover", "bench io" */
+	const char *name;				    /* one or two words: "discover", "bench io" */
 	int (*run)(struct cli *cli, int argc, char **argv); /* returns one of EXIT_* */
-	const char *help; /* one line */
+	const char *help;				    /* one line */
 };
 
 struct cli {
@@ -39,8 +39,8 @@ struct cli {
 };
 
 /*
- * Prints "nvof CMD: sentence" on stderr and keeps it for the JSON document.  status: 0, -errno or an NVMe status (see nvof.h); it goes raw and
- * in words into the document, and is not added to the sentence.  Returns EXIT_FAILED.
+ * Prints "nvof CMD: sentence" on stderr and keeps it for the JSON document.  status: 0, -errno or an NVMe status (see nvof.h); it goes raw
+ * and in words into the document, and is not added to the sentence.  Returns EXIT_FAILED.
  */
 int cli_error(struct cli *cli, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* A mistake in the arguments; argument names the one at fault ("--trsvcid").  Returns EXIT_USAGE. */

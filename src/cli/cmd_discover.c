@@ -35,9 +35,15 @@ static void print_log(const struct nvof_disc_log *log)
 			print_entry(i, &log->entries[i]);
 }
 
-static void add_text(json_object *to, const char *key, const char *text) { json_object_object_add(to, key, json_object_new_string(text)); }
+static void add_text(json_object *to, const char *key, const char *text)
+{
+	json_object_object_add(to, key, json_object_new_string(text));
+}
 
-static void add_number(json_object *to, const char *key, unsigned int n) { json_object_object_add(to, key, json_object_new_int64(n)); }
+static void add_number(json_object *to, const char *key, unsigned int n)
+{
+	json_object_object_add(to, key, json_object_new_int64(n));
+}
 
 static json_object *entry_json(const struct nvof_disc_entry *e)
 {
@@ -114,8 +120,7 @@ int cmd_discover(struct cli *cli, int argc, char **argv)
 	int ret;
 
 	conn_args_init(&args, cli);
-	ret = opts_parse(cli, &usage, (struct opt_group[]){ conn_group(&args), conn_embed_group(&args), opt_group_common(cli), { 0 } }, argc, argv,
-			 conn_positional, &args);
+	ret = conn_parse(&usage, NULL, &args, argc, argv);
 	if (ret == OPTS_GO)
 		ret = discover(cli, &args);
 	conn_args_clear(&args);

@@ -55,20 +55,22 @@ static char *opt_blocks(void *base, const char *value)
 	return parse_list(value, UINT32_MAX, args->blocks, &args->nr_blocks);
 }
 
+/* clang-format off */
 static const struct opt opts[] = {
 	{ 0, "ad", OPT_FLAG, OFFSET(struct args, ad), NULL, "deallocate; the only attribute there is here, and it has to be said" },
 	{ 0, "slbs", OPT_CALL, 0, "LIST", "first block of each range, separated by commas", .call = opt_slbs },
 	{ 'b', "blocks", OPT_CALL, 0, "LIST", "number of blocks of each range (1's based)", .call = opt_blocks },
 	{ 0 }
 };
+/* clang-format on */
 
 static int check_args(struct cli *cli, const struct args *args)
 {
 	if (!args->ad)
 		return cli_usage_error(cli, "--ad", "--ad is missing: nothing else can be asked for");
 	if (!args->nr_slbs || args->nr_slbs != args->nr_blocks)
-		return cli_usage_error(cli, "--slbs", "--slbs has %zu entries, --blocks %zu: as many are needed, and at least one", args->nr_slbs,
-				       args->nr_blocks);
+		return cli_usage_error(cli, "--slbs", "--slbs has %zu entries, --blocks %zu: as many are needed, and at least one",
+				       args->nr_slbs, args->nr_blocks);
 	return EXIT_OK;
 }
 
@@ -104,13 +106,7 @@ int cmd_dsm(struct cli *cli, int argc, char **argv)
 	int ret;
 
 	io_args_init(&args.io, cli);
-	ret = opts_parse(cli, &usage,
-			 (struct opt_group[]){ { "Options", opts, &args },
-					       conn_group(&args.io.conn),
-					       conn_embed_group(&args.io.conn),
-					       opt_group_common(cli),
-					       { 0 } },
-			 argc, argv, conn_positional, &args.io.conn);
+	ret = conn_parse(&usage, (struct opt_group[]){ { "Options", opts, &args }, { 0 } }, &args.io.conn, argc, argv);
 	if (ret == OPTS_GO) {
 		ret = check_args(cli, &args);
 		args.io.start_block = args.slbs[0];

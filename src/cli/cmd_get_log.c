@@ -21,6 +21,7 @@ struct args {
 	bool rae, raw;
 };
 
+/* clang-format off */
 static const struct opt opts[] = {
 	{ 0, "log-id", OPT_U32, OFFSET(struct args, lid), "ID", "which log: 1 errors, 2 health, 3 firmware, 4 changed namespaces, 0x70 discovery ...", .min = 1,
 	  .max = 255 },
@@ -31,6 +32,7 @@ static const struct opt opts[] = {
 	{ 'b', "raw-binary", OPT_FLAG, OFFSET(struct args, raw), NULL, "the bytes as they came" },
 	{ 0 }
 };
+/* clang-format on */
 
 static int check_args(struct cli *cli, const struct args *args)
 {
@@ -83,8 +85,10 @@ static int get_log(struct cli *cli, const struct args *args)
 		return cli_error(cli, -ENOMEM, "no memory for %llu bytes", (unsigned long long)args->len);
 	ret = conn_open(&c, &args->conn, CONN_ADMIN);
 	if (!ret)
-		ret = conn_status(&c, nvof_get_log_sync(c.ctrl, (uint8_t)args->lid, (uint8_t)args->lsp, args->rae, nsid, args->offset, buf, args->len),
-				  "Get Log Page");
+		ret = conn_status(
+			&c,
+			nvof_get_log_sync(c.ctrl, (uint8_t)args->lid, (uint8_t)args->lsp, args->rae, nsid, args->offset, buf, args->len),
+			"Get Log Page");
 	conn_close(&c);
 	if (!ret)
 		ret = show(cli, args, buf);
@@ -98,9 +102,7 @@ int cmd_get_log(struct cli *cli, int argc, char **argv)
 	int ret;
 
 	conn_args_init(&args.conn, cli);
-	ret = opts_parse(cli, &usage,
-			 (struct opt_group[]){ { "Options", opts, &args }, conn_group(&args.conn), conn_embed_group(&args.conn), opt_group_common(cli), { 0 } },
-			 argc, argv, conn_positional, &args.conn);
+	ret = conn_parse(&usage, (struct opt_group[]){ { "Options", opts, &args }, { 0 } }, &args.conn, argc, argv);
 	if (ret == OPTS_GO)
 		ret = get_log(cli, &args);
 	conn_args_clear(&args.conn);

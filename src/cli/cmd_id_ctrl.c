@@ -12,6 +12,7 @@ static const struct usage usage = {
 
 #define F(member, kind) FIELD(struct nvme_id_ctrl, member, FIELD_##kind)
 
+/* clang-format off */
 static const struct field fields[] = {
 	F(vid, HEX),	   F(ssvid, HEX),    F(sn, TEXT),      F(mn, TEXT),	 F(fr, TEXT),	   F(rab, DEC),	     F(ieee, HEX),
 	F(cmic, HEX),	   F(mdts, DEC),     F(cntlid, HEX),   F(ver, HEX),	 F(rtd3r, HEX),	   F(rtd3e, HEX),    F(oaes, HEX),
@@ -27,6 +28,7 @@ static const struct field fields[] = {
 	F(subnqn, TEXT),   F(ioccsz, DEC),   F(iorcsz, DEC),   F(icdoff, DEC),	 F(fcatt, DEC),	   F(msdbd, DEC),    F(ofcs, DEC),
 	F(dctype, DEC),	   { 0 },
 };
+/* clang-format on */
 
 struct args {
 	struct conn_args conn;
@@ -61,17 +63,17 @@ static int id_ctrl(struct cli *cli, const struct args *args)
 
 int cmd_id_ctrl(struct cli *cli, int argc, char **argv)
 {
+	/* clang-format off */
 	static const struct opt opts[] = {
 		{ 'b', "raw-binary", OPT_FLAG, OFFSET(struct args, raw), NULL, "the 4096 bytes as they came" },
 		{ 0 }
 	};
+	/* clang-format on */
 	struct args args = { .raw = false };
 	int ret;
 
 	conn_args_init(&args.conn, cli);
-	ret = opts_parse(cli, &usage,
-			 (struct opt_group[]){ { "Options", opts, &args }, conn_group(&args.conn), conn_embed_group(&args.conn), opt_group_common(cli), { 0 } },
-			 argc, argv, conn_positional, &args.conn);
+	ret = conn_parse(&usage, (struct opt_group[]){ { "Options", opts, &args }, { 0 } }, &args.conn, argc, argv);
 	if (ret == OPTS_GO && args.raw && cli->json)
 		ret = cli_usage_error(cli, "--raw-binary", "--raw-binary and -o json exclude one another");
 	if (ret == OPTS_GO)

@@ -16,6 +16,7 @@ static const struct usage usage = {
 
 #define F(member, kind) FIELD(struct nvme_id_ns, member, FIELD_##kind)
 
+/* clang-format off */
 static const struct field fields[] = {
 	F(nsze, HEX),	F(ncap, HEX),	F(nuse, HEX),	  F(nsfeat, HEX),   F(nlbaf, DEC),  F(flbas, HEX),  F(mc, HEX),	  F(dpc, HEX),
 	F(dps, HEX),	F(nmic, HEX),	F(rescap, HEX),	  F(fpi, HEX),	    F(dlfeat, DEC), F(nawun, DEC),  F(nawupf, DEC), F(nacwu, DEC),
@@ -23,13 +24,17 @@ static const struct field fields[] = {
 	F(npda, DEC),	F(nows, DEC),	F(mssrl, DEC),	  F(mcl, DEC),	    F(msrc, DEC),   F(nulbaf, DEC), F(anagrpid, DEC), F(nsattr, DEC),
 	F(nvmsetid, DEC), F(endgid, DEC), F(nguid, ID),	  F(eui64, ID),	    { 0 },
 };
+/* clang-format on */
 
 struct args {
 	struct conn_args conn;
 	bool raw;
 };
 
-static unsigned int lbaf_in_use(const struct nvme_id_ns *id) { return (id->flbas & 0xf) | (id->flbas >> 1 & 0x30); }
+static unsigned int lbaf_in_use(const struct nvme_id_ns *id)
+{
+	return (id->flbas & 0xf) | (id->flbas >> 1 & 0x30);
+}
 
 /* Looks through the descriptors of CNS 03h, which are as long as each says. */
 static bool find_uuid(const uint8_t list[4096], uint8_t uuid[16])
@@ -131,17 +136,17 @@ static int id_ns(struct cli *cli, const struct args *args)
 
 int cmd_id_ns(struct cli *cli, int argc, char **argv)
 {
+	/* clang-format off */
 	static const struct opt opts[] = {
 		{ 'b', "raw-binary", OPT_FLAG, OFFSET(struct args, raw), NULL, "the 4096 bytes as they came" },
 		{ 0 }
 	};
+	/* clang-format on */
 	struct args args = { .raw = false };
 	int ret;
 
 	conn_args_init(&args.conn, cli);
-	ret = opts_parse(cli, &usage,
-			 (struct opt_group[]){ { "Options", opts, &args }, conn_group(&args.conn), conn_embed_group(&args.conn), opt_group_common(cli), { 0 } },
-			 argc, argv, conn_positional, &args.conn);
+	ret = conn_parse(&usage, (struct opt_group[]){ { "Options", opts, &args }, { 0 } }, &args.conn, argc, argv);
 	if (ret == OPTS_GO && args.raw && cli->json)
 		ret = cli_usage_error(cli, "--raw-binary", "--raw-binary and -o json exclude one another");
 	if (ret == OPTS_GO)

@@ -41,8 +41,7 @@ int cmd_list_ns(struct cli *cli, int argc, char **argv)
 	int ret;
 
 	conn_args_init(&args, cli);
-	ret = opts_parse(cli, &usage, (struct opt_group[]){ conn_group(&args), conn_embed_group(&args), opt_group_common(cli), { 0 } }, argc, argv,
-			 conn_positional, &args);
+	ret = conn_parse(&usage, NULL, &args, argc, argv);
 	if (ret == OPTS_GO) {
 		ret = conn_open(&c, &args, CONN_ADMIN);
 		if (!ret)

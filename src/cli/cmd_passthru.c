@@ -12,8 +12,8 @@
 #include "cli/fields.h"
 
 #define DATA_LEN_MAX (64u << 20)
-#define EXAMPLE_URI "nvme+tcp://127.0.0.1:4420/nqn.2026-11.org.example:nvof"
-#define SYNOPSIS "[-t TRANSPORT] -a ADDR [-s PORT] -n NQN --opcode N [OPTION]... | URI"
+#define EXAMPLE_URI  "nvme+tcp://127.0.0.1:4420/nqn.2026-11.org.example:nvof"
+#define SYNOPSIS     "[-t TRANSPORT] -a ADDR [-s PORT] -n NQN --opcode N [OPTION]... | URI"
 
 struct args {
 	struct conn_args conn;
@@ -24,8 +24,12 @@ struct args {
 	bool read, write, raw;
 };
 
-#define CDW(n, letter) { letter, "cdw" #n, OPT_U32, OFFSET(struct args, cdw##n), "N", "dword " #n " (default 0)" }
+#define CDW(n, letter)                                                                                  \
+	{                                                                                               \
+		letter, "cdw" #n, OPT_U32, OFFSET(struct args, cdw##n), "N", "dword " #n " (default 0)" \
+	}
 
+/* clang-format off */
 static const struct opt opts[] = {
 	{ 0, "opcode", OPT_U32, OFFSET(struct args, opcode), "N", "the opcode", .max = 255 },
 	{ 0, "flags", OPT_U32, OFFSET(struct args, flags), "N", "bits 15:08 of dword 0 (default 0)", .max = 255 },
@@ -45,6 +49,7 @@ static const struct opt opts[] = {
 	{ 'b', "raw-binary", OPT_FLAG, OFFSET(struct args, raw), NULL, "received bytes as they came" },
 	{ 0 }
 };
+/* clang-format on */
 
 #define OPCODE_MISSING UINT32_MAX
 
@@ -73,7 +78,8 @@ static int load(struct cli *cli, const struct args *args, uint8_t *buf)
 	if (f != stdin)
 		fclose(f);
 	if (n < args->len)
-		return cli_usage_error(cli, "--input-file", "%s has %zu bytes, --data-len says %llu", name, n, (unsigned long long)args->len);
+		return cli_usage_error(cli, "--input-file", "%s has %zu bytes, --data-len says %llu", name, n,
+				       (unsigned long long)args->len);
 	return EXIT_OK;
 }
 
@@ -191,13 +197,7 @@ static int run(struct cli *cli, bool admin, const struct usage *usage, int argc,
 	int ret;
 
 	conn_args_init(&args.conn, cli);
-	ret = opts_parse(cli, usage,
-			 (struct opt_group[]){ { "The command", opts, &args },
-					       conn_group(&args.conn),
-					       conn_embed_group(&args.conn),
-					       opt_group_common(cli),
-					       { 0 } },
-			 argc, argv, conn_positional, &args.conn);
+	ret = conn_parse(usage, (struct opt_group[]){ { "The command", opts, &args }, { 0 } }, &args.conn, argc, argv);
 	if (ret == OPTS_GO)
 		ret = passthru(cli, &args, admin);
 	conn_args_clear(&args.conn);

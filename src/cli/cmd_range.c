@@ -9,7 +9,7 @@
 #include "cli/progress.h"
 
 #define EXAMPLE_URI "nvme+tcp://127.0.0.1:4420/nqn.2026-11.org.example:nvof/1"
-#define SYNOPSIS "[-t TRANSPORT] -a ADDR [-s PORT] -n NQN [--namespace-id NSID] [OPTION]... | URI"
+#define SYNOPSIS    "[-t TRANSPORT] -a ADDR [-s PORT] -n NQN [--namespace-id NSID] [OPTION]... | URI"
 #define STEP_BLOCKS (1u << 20)
 
 typedef int submit_fn(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, unsigned int flags, nvof_cb *cb, void *arg);
@@ -71,20 +71,13 @@ static int act(struct conn *c, const struct io_args *args, submit_fn *submit, bo
 
 static int run(struct cli *cli, const struct usage *usage, const struct opt *opts, submit_fn *submit, int argc, char **argv)
 {
-	struct opt_group groups[6] = { { 0 } };
 	struct io_args args;
+	struct opt_group groups[] = { { "Which blocks", io_range_opts, &args }, { "Options", opts, &args }, { 0 } };
 	struct conn c;
-	int nr = 0, ret;
+	int ret;
 
 	io_args_init(&args, cli);
-	if (opts) {
-		groups[nr++] = (struct opt_group){ "Which blocks", io_range_opts, &args };
-		groups[nr++] = (struct opt_group){ "Options", opts, &args };
-	}
-	groups[nr++] = conn_group(&args.conn);
-	groups[nr++] = conn_embed_group(&args.conn);
-	groups[nr++] = opt_group_common(cli);
-	ret = opts_parse(cli, usage, groups, argc, argv, conn_positional, &args.conn);
+	ret = conn_parse(usage, opts ? groups : NULL, &args.conn, argc, argv);
 	if (ret == OPTS_GO) {
 		ret = conn_open(&c, &args.conn, CONN_ADMIN);
 		if (!ret)
@@ -95,19 +88,23 @@ static int run(struct cli *cli, const struct usage *usage, const struct opt *opt
 	return ret;
 }
 
-#define OPT_DATA_SIZE                                                                                                                        \
-	{ 'z', "data-size", OPT_SIZE, OFFSET(struct io_args, data_size), "SIZE", "bytes, whole blocks; instead of --block-count", .min = 1, \
-	  .max = NOT_GIVEN - 1 }
+#define OPT_DATA_SIZE                                                                                                                   \
+	{                                                                                                                               \
+		'z', "data-size", OPT_SIZE, OFFSET(struct io_args, data_size), "SIZE", "bytes, whole blocks; instead of --block-count", \
+			.min = 1, .max = NOT_GIVEN - 1                                                                                  \
+	}
 
 int cmd_write_zeroes(struct cli *cli, int argc, char **argv)
 {
 	static const struct usage usage = { SYNOPSIS, "Sets blocks to zero without sending any.",
 					    "$ nvof write-zeroes " EXAMPLE_URI " --block-count 2047" };
+	/* clang-format off */
 	static const struct opt opts[] = {
 		OPT_DATA_SIZE,
 		{ 0, "deac", OPT_FLAG, OFFSET(struct io_args, deallocate), NULL, "the ctrl may deallocate the blocks" },
 		{ 0 }
 	};
+	/* clang-format on */
 
 	return run(cli, &usage, opts, nvof_write_zeroes, argc, argv);
 }

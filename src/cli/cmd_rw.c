@@ -12,7 +12,7 @@
 #include "cli/transfer.h"
 
 #define EXAMPLE_URI "nvme+tcp://127.0.0.1:4420/nqn.2026-11.org.example:nvof/1"
-#define SYNOPSIS "[-t TRANSPORT] -a ADDR [-s PORT] -n NQN [--namespace-id NSID] [OPTION]... | URI"
+#define SYNOPSIS    "[-t TRANSPORT] -a ADDR [-s PORT] -n NQN [--namespace-id NSID] [OPTION]... | URI"
 
 static int open_file(struct cli *cli, const struct io_args *args, struct transfer *t)
 {
@@ -60,7 +60,8 @@ static int check_input(struct cli *cli, const struct io_args *args, const struct
 	uint64_t have = bytes_left(t->fd), want = t->nr_blocks * nvof_ns_block_size(t->ns);
 
 	if (have != NOT_GIVEN && have < want)
-		return cli_usage_error(cli, "--data", "%s has %llu bytes, %llu are needed", t->fd_name, (unsigned long long)have, (unsigned long long)want);
+		return cli_usage_error(cli, "--data", "%s has %llu bytes, %llu are needed", t->fd_name, (unsigned long long)have,
+				       (unsigned long long)want);
 	if (have == NOT_GIVEN && args->data_size == NOT_GIVEN && args->block_count == NOT_GIVEN)
 		return cli_usage_error(cli, "--data-size", "--data-size is missing: %s has no size of its own", t->fd_name);
 	return EXIT_OK;
@@ -97,14 +98,8 @@ static int run(struct cli *cli, enum transfer_op op, const struct usage *usage, 
 	int ret;
 
 	io_args_init(&args, cli);
-	ret = opts_parse(cli, usage,
-			 (struct opt_group[]){ { "Which blocks", io_range_opts, &args },
-					       { "Data", io_data_opts, &args },
-					       conn_group(&args.conn),
-					       conn_embed_group(&args.conn),
-					       opt_group_common(cli),
-					       { 0 } },
-			 argc, argv, conn_positional, &args.conn);
+	ret = conn_parse(usage, (struct opt_group[]){ { "Which blocks", io_range_opts, &args }, { "Data", io_data_opts, &args }, { 0 } },
+			 &args.conn, argc, argv);
 	if (ret != OPTS_GO)
 		goto out;
 	ret = open_file(cli, &args, &t);

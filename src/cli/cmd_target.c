@@ -15,7 +15,8 @@
 
 static const struct usage usage = {
 	"--listen ADDR... [--subsys NQN] --ns SPEC... [OPTION]... | --config FILE [OPTION]...",
-	"Serves namespaces to NVMe over Fabrics hosts, as an ordinary user, until SIGTERM or SIGINT: then it lets what is in flight end and exits 0.\n"
+	"Serves namespaces to NVMe over Fabrics hosts, as an ordinary user, until SIGTERM or SIGINT: then it lets what is in flight end "
+	"and exits 0.\n"
 	"It prints one line \"ready ADDR...\" when it accepts connections.",
 	"$ nvof target --listen tcp:127.0.0.1:4420 --subsys nqn.2026-11.org.example:nvof --ns mem:64M",
 };
@@ -54,6 +55,7 @@ static char *opt_referral(void *base, const char *value)
 	return NULL;
 }
 
+/* clang-format off */
 static const struct opt opts[] = {
 	{ 0, "listen", OPT_CALL, 0, "ADDR", "tcp:ADDR:PORT, IPv6 in brackets; port 0: any free one; may be given several times", .call = opt_listen },
 	{ 0, "config", OPT_STR, OFFSET(struct args, config), "FILE", "ports, subsystems, hosts and namespaces from nvmetcli's JSON" },
@@ -63,7 +65,9 @@ static const struct opt opts[] = {
 	{ 0, "no-control", OPT_FLAG, OFFSET(struct args, no_control), NULL, "no such socket" },
 	{ 0 }
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct opt tuning_opts[] = {
 	{ 0, "io-threads", OPT_U32, OFFSET(struct args, io_threads), "N", "threads that serve connections (default 1)", .min = 1, .max = 1024 },
 	{ 0, "max-io-queues", OPT_U32, OFFSET(struct args, max_io_queues), "N", "I/O queues granted to one ctrl (default 128)", .min = 1, .max = 65534 },
@@ -79,6 +83,7 @@ static const struct opt tuning_opts[] = {
 	  .min = 1 },
 	{ 0 }
 };
+/* clang-format on */
 
 static void args_init(struct args *args, struct cli *cli)
 {
@@ -100,7 +105,8 @@ static void args_init(struct args *args, struct cli *cli)
 static int check_args(struct args *args)
 {
 	if (!args->nr_listens && !args->config)
-		return cli_usage_error(args->cli, "--listen", "--listen is missing: where to accept connections, such as tcp:127.0.0.1:4420");
+		return cli_usage_error(args->cli, "--listen",
+				       "--listen is missing: where to accept connections, such as tcp:127.0.0.1:4420");
 	if (args->mdts & (args->mdts - 1))
 		return cli_usage_error(args->cli, "--mdts", "--mdts: %llu is not a power of two", (unsigned long long)args->mdts);
 	if (args->control && args->no_control)

@@ -8,7 +8,10 @@
 
 #include "cli/conn.h"
 
-static bool is_loop(const struct conn_args *args) { return !strcasecmp(args->transport, "loop"); }
+static bool is_loop(const struct conn_args *args)
+{
+	return !strcasecmp(args->transport, "loop");
+}
 
 static const char *subsysnqn_of(const struct conn_args *args)
 {

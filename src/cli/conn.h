@@ -23,7 +23,7 @@ struct conn_args {
 	int tos;
 	uint32_t nsid; /* 0: not given */
 	bool has_uri;
-	struct nvof_uri uri; /* holds the texts that came from it */
+	struct nvof_uri uri;	  /* holds the texts that came from it */
 	struct target_spec embed; /* -t loop: the target in this process */
 };
 
@@ -36,9 +36,12 @@ struct conn {
 
 void conn_args_init(struct conn_args *args, struct cli *cli);
 void conn_args_clear(struct conn_args *args);
-/* For opts_parse(): the groups of every command that connects, and its positional argument, a URI (arg: the conn_args). */
-struct opt_group conn_group(struct conn_args *args);
-struct opt_group conn_embed_group(struct conn_args *args);
+/*
+ * opts_parse() for a command that connects: its own groups (up to two, ended by one without a title; may be NULL), those of the address,
+ * and the common ones.  The positional argument is a URI.
+ */
+int conn_parse(const struct usage *usage, const struct opt_group *own, struct conn_args *args, int argc, char **argv);
+/* A URI as the command line takes it; arg: the conn_args.  NULL when fine, else a sentence to free(). */
 char *conn_positional(void *arg, const char *text);
 
 enum conn_kind { CONN_ADMIN /* one I/O queue is enough */, CONN_IO, CONN_DISCOVERY };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The addressing options, on the command line and as keys of a URI. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +8,14 @@
 #include "cli/conn.h"
 #include "proto/nqn.h"
 
+#define OWN_GROUPS_MAX	   2
 #define MS_DEFAULT_CONNECT 10000
-#define MS_DEFAULT_IO 30000
+#define MS_DEFAULT_IO	   30000
 
-static char *opt_uri(void *base, const char *value) { return conn_positional(base, value); }
+static char *opt_uri(void *base, const char *value)
+{
+	return conn_positional(base, value);
+}
 
 static char *checked_nqn(const char **to, const char *value)
 {
@@ -22,9 +27,15 @@ static char *checked_nqn(const char **to, const char *value)
 	return NULL;
 }
 
-static char *opt_nqn(void *base, const char *value) { return checked_nqn(&((struct conn_args *)base)->subsysnqn, value); }
+static char *opt_nqn(void *base, const char *value)
+{
+	return checked_nqn(&((struct conn_args *)base)->subsysnqn, value);
+}
 
-static char *opt_hostnqn(void *base, const char *value) { return checked_nqn(&((struct conn_args *)base)->hostnqn, value); }
+static char *opt_hostnqn(void *base, const char *value)
+{
+	return checked_nqn(&((struct conn_args *)base)->hostnqn, value);
+}
 
 static char *opt_hostid(void *base, const char *value)
 {
@@ -58,6 +69,7 @@ static char *opt_transport(void *base, const char *value)
 	return NULL;
 }
 
+/* clang-format off */
 static const struct opt conn_opts[] = {
 	{ 't', "transport", OPT_CALL, 0, "NAME", "tcp, rdma or loop; loop is a target inside this process (default tcp)", .call = opt_transport },
 	{ 'a', "traddr", OPT_STR, OFFSET(struct conn_args, traddr), "ADDR", "address of the target: name, IPv4, IPv6, IPv6%scope" },
@@ -90,6 +102,7 @@ static const struct opt conn_opts[] = {
 	{ 0, "io-tmo", OPT_MS, OFFSET(struct conn_args, io_tmo_ms), "TIME", "limit of one command, 0: none (default 30s)" },
 	{ 0 }
 };
+/* clang-format on */
 
 void conn_args_init(struct conn_args *args, struct cli *cli)
 {
@@ -107,13 +120,6 @@ void conn_args_clear(struct conn_args *args)
 	if (args->has_uri)
 		nvof_uri_clear(&args->uri);
 	spec_clear(&args->embed);
-}
-
-struct opt_group conn_group(struct conn_args *args) { return (struct opt_group){ "Where and how to connect", conn_opts, args }; }
-
-struct opt_group conn_embed_group(struct conn_args *args)
-{
-	return (struct opt_group){ "The target inside this process, with -t loop", spec_opts, &args->embed };
 }
 
 static char *uri_key(struct conn_args *args, const char *key, const char *value)
@@ -171,4 +177,19 @@ char *conn_positional(void *arg, const char *text)
 	told = sentence("\"%.300s\": %s", text, why);
 	free(why);
 	return told;
+}
+
+int conn_parse(const struct usage *usage, const struct opt_group *own, struct conn_args *args, int argc, char **argv)
+{
+	struct opt_group groups[OWN_GROUPS_MAX + 4] = { { 0 } };
+	size_t n = 0;
+
+	for (; own && own->title; own++) {
+		assert(n < OWN_GROUPS_MAX);
+		groups[n++] = *own;
+	}
+	groups[n++] = (struct opt_group){ "Where and how to connect", conn_opts, args };
+	groups[n++] = (struct opt_group){ "The target inside this process, with -t loop", spec_opts, &args->embed };
+	groups[n++] = opt_group_common(args->cli);
+	return opts_parse(args->cli, usage, groups, argc, argv, conn_positional, args);
 }

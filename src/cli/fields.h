@@ -15,7 +15,10 @@ struct field {
 	uint16_t offset, size; /* little-endian numbers of up to 8 bytes; of 16, if the upper half is zero */
 };
 
-#define FIELD(type, member, kind) { #member, kind, offsetof(type, member), sizeof(((type *)NULL)->member) }
+#define FIELD(type, member, kind)                                                     \
+	{                                                                             \
+#member, kind, offsetof(type, member), sizeof(((type *)NULL)->member) \
+	}
 
 void fields_print(const struct field *fields, const void *data);
 void fields_json(const struct field *fields, const void *data, json_object *to);

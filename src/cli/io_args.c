@@ -5,6 +5,7 @@
 #include "base/util.h"
 #include "cli/io_args.h"
 
+/* clang-format off */
 const struct opt io_range_opts[] = {
 	{ 0, "start-block", OPT_U64, OFFSET(struct io_args, start_block), "LBA", "first block (default 0); no letter, -s is the port" },
 	{ 'c', "block-count", OPT_U64, OFFSET(struct io_args, block_count), "N", "number of blocks less one, as in the command itself",
@@ -14,7 +15,9 @@ const struct opt io_range_opts[] = {
 	{ 'l', "limited-retry", OPT_FLAG, OFFSET(struct io_args, limited_retry), NULL, "the ctrl shall not try hard" },
 	{ 0 }
 };
+/* clang-format on */
 
+/* clang-format off */
 const struct opt io_data_opts[] = {
 	{ 'd', "data", OPT_STR, OFFSET(struct io_args, data), "FILE", "the file (default: standard input or output)" },
 	{ 'z', "data-size", OPT_SIZE, OFFSET(struct io_args, data_size), "SIZE",
@@ -22,6 +25,7 @@ const struct opt io_data_opts[] = {
 	  .max = NOT_GIVEN - 1 },
 	{ 0 }
 };
+/* clang-format on */
 
 void io_args_init(struct io_args *args, struct cli *cli)
 {
@@ -37,13 +41,14 @@ unsigned int io_args_flags(const struct io_args *args)
 static int whole_blocks(struct cli *cli, const char *argument, uint64_t len, uint32_t block_size, uint64_t *nr_blocks)
 {
 	if (!len || len % block_size)
-		return cli_usage_error(cli, argument, "%s: %" PRIu64 " bytes are not a whole number of blocks of %" PRIu32 " bytes", argument, len,
-				       block_size);
+		return cli_usage_error(cli, argument, "%s: %" PRIu64 " bytes are not a whole number of blocks of %" PRIu32 " bytes",
+				       argument, len, block_size);
 	*nr_blocks = len / block_size;
 	return EXIT_OK;
 }
 
-int io_args_blocks(struct cli *cli, const struct io_args *args, uint32_t block_size, uint64_t ns_blocks, uint64_t file_len, uint64_t *nr_blocks)
+int io_args_blocks(struct cli *cli, const struct io_args *args, uint32_t block_size, uint64_t ns_blocks, uint64_t file_len,
+		   uint64_t *nr_blocks)
 {
 	int ret = EXIT_OK;
 
@@ -56,16 +61,21 @@ int io_args_blocks(struct cli *cli, const struct io_args *args, uint32_t block_s
 		return ret;
 	if (args->data_size != NOT_GIVEN && args->block_count != NOT_GIVEN && *nr_blocks != args->block_count + 1)
 		return cli_usage_error(cli, "--data-size",
-				       "--data-size: %" PRIu64 " bytes are %" PRIu64 " blocks of %" PRIu32 " bytes, but --block-count %" PRIu64
-				       " (0's based) means %" PRIu64,
+				       "--data-size: %" PRIu64 " bytes are %" PRIu64 " blocks of %" PRIu32
+				       " bytes, but --block-count %" PRIu64 " (0's based) means %" PRIu64,
 				       args->data_size, *nr_blocks, block_size, args->block_count, args->block_count + 1);
 	if (args->start_block >= ns_blocks)
-		return cli_usage_error(cli, "--start-block", "--start-block: %" PRIu64 " is beyond the end: the namespace has %" PRIu64 " blocks",
+		return cli_usage_error(cli, "--start-block",
+				       "--start-block: %" PRIu64 " is beyond the end: the namespace has %" PRIu64 " blocks",
 				       args->start_block, ns_blocks);
 	if (*nr_blocks > ns_blocks - args->start_block)
-		return cli_usage_error(cli, args->data_size != NOT_GIVEN ? "--data-size" : args->block_count != NOT_GIVEN ? "--block-count" : "--data",
-				       "%" PRIu64 " blocks from block %" PRIu64 " reach beyond the end: the namespace has %" PRIu64 " blocks", *nr_blocks,
-				       args->start_block, ns_blocks);
+		return cli_usage_error(cli,
+				       args->data_size != NOT_GIVEN	? "--data-size"
+				       : args->block_count != NOT_GIVEN ? "--block-count"
+									: "--data",
+				       "%" PRIu64 " blocks from block %" PRIu64 " reach beyond the end: the namespace has %" PRIu64
+				       " blocks",
+				       *nr_blocks, args->start_block, ns_blocks);
 	return EXIT_OK;
 }
 

@@ -23,10 +23,11 @@ extern const struct opt io_range_opts[];
 extern const struct opt io_data_opts[];
 unsigned int io_args_flags(const struct io_args *args); /* NVOF_IO_* */
 /*
- * How many blocks are meant: by --data-size, by --block-count, else by file_len (NOT_GIVEN: no hint), else one.  They must agree, be whole blocks and
- * lie in the namespace.  EXIT_OK, or what cli_usage_error() returned.
+ * How many blocks are meant: by --data-size, by --block-count, else by file_len (NOT_GIVEN: no hint), else one.  They must agree, be whole
+ * blocks and lie in the namespace.  EXIT_OK, or what cli_usage_error() returned.
  */
-int io_args_blocks(struct cli *cli, const struct io_args *args, uint32_t block_size, uint64_t ns_blocks, uint64_t file_len, uint64_t *nr_blocks);
+int io_args_blocks(struct cli *cli, const struct io_args *args, uint32_t block_size, uint64_t ns_blocks, uint64_t file_len,
+		   uint64_t *nr_blocks);
 /* "write: Success" on stderr, or the document: what was done to which blocks. */
 int io_args_report(struct cli *cli, const struct io_args *args, const struct nvof_ns *ns, uint64_t nr_blocks, uint64_t took_ns);
 

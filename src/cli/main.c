@@ -9,6 +9,7 @@
 #include "cli/nearest.h"
 #include "cli/opts.h"
 
+/* clang-format off */
 static const struct subcmd subcmds[] = {
 	{ "target", cmd_target, "serve namespaces to hosts" },
 	{ "target-ctl", cmd_target_ctl, "change a running target, or show its status" },
@@ -32,6 +33,7 @@ static const struct subcmd subcmds[] = {
 	{ "version", cmd_version, "print the version" },
 	{ "help", cmd_help, "what there is, or the help of one command" },
 };
+/* clang-format on */
 
 static const struct subcmd *subcmd_find(const char *name)
 {

@@ -134,10 +134,12 @@ char *opt_set(const struct opt *opt, void *base, const char *value)
 	abort();
 }
 
-static bool takes_value(const struct opt *opt) { return opt->kind != OPT_FLAG && opt->kind != OPT_NOFLAG && opt->kind != OPT_COUNT; }
+static bool takes_value(const struct opt *opt)
+{
+	return opt->kind != OPT_FLAG && opt->kind != OPT_NOFLAG && opt->kind != OPT_COUNT;
+}
 
 /* ------------------------------------------------------------------------------------------------------------------ the common group */
-
 
 static char *set_output_format(void *base, const char *value)
 {
@@ -149,19 +151,24 @@ static char *set_output_format(void *base, const char *value)
 	return NULL;
 }
 
+/* clang-format off */
 static const struct opt common_opts[] = {
 	{ 'o', "output-format", OPT_CALL, 0, "FORMAT", "normal or json (default normal)", .call = set_output_format },
 	{ 'v', "verbose", OPT_COUNT, OFFSET(struct cli, verbose), NULL, "say more on stderr; twice: each step" },
 	{ 'h', "help", OPT_FLAG, 0, NULL, "this help" },
 	{ 0 }
 };
+/* clang-format on */
 
 struct opt_group opt_group_common(struct cli *cli)
 {
 	return (struct opt_group){ "Common options", common_opts, cli };
 }
 
-static bool is_help(const struct opt *opt) { return opt->kind == OPT_FLAG && opt->letter == 'h' && !strcmp(opt->name, "help"); }
+static bool is_help(const struct opt *opt)
+{
+	return opt->kind == OPT_FLAG && opt->letter == 'h' && !strcmp(opt->name, "help");
+}
 
 bool opts_want_json(int argc, char **argv)
 {
@@ -191,8 +198,8 @@ static void print_opt(const struct opt *opt)
 	const int column = 32;
 	size_t width = 78 - column;
 
-	snprintf(left, sizeof(left), "  %c%c%s--%s%s%s", opt->letter ? '-' : ' ', opt->letter ? opt->letter : ' ', opt->letter ? ", " : "  ",
-		 opt->name, takes_value(opt) ? " " : "", takes_value(opt) ? opt->arg : "");
+	snprintf(left, sizeof(left), "  %c%c%s--%s%s%s", opt->letter ? '-' : ' ', opt->letter ? opt->letter : ' ',
+		 opt->letter ? ", " : "  ", opt->name, takes_value(opt) ? " " : "", takes_value(opt) ? opt->arg : "");
 	printf("%-*s", column, left);
 	if (strlen(left) >= (size_t)column)
 		printf("\n%*s", column, "");

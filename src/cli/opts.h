@@ -22,26 +22,26 @@
 #include "cli/cli.h"
 
 enum opt_kind {
-	OPT_FLAG, /* bool: set */
+	OPT_FLAG,   /* bool: set */
 	OPT_NOFLAG, /* bool: cleared */
-	OPT_COUNT, /* int: one more each time */
-	OPT_STR,  /* const char *: argv's memory */
-	OPT_U32,  /* uint32_t, decimal or 0x.., no suffix */
-	OPT_U64,  /* uint64_t, likewise */
-	OPT_INT,  /* int: may be negative if .imin says so */
-	OPT_SIZE, /* uint64_t bytes, with K, M, G, T */
-	OPT_MS,   /* uint64_t milliseconds: "250ms", "5s", "2m"; a bare number is seconds */
-	OPT_CALL, /* call(base, value); for options whose order matters or that may be repeated */
+	OPT_COUNT,  /* int: one more each time */
+	OPT_STR,    /* const char *: argv's memory */
+	OPT_U32,    /* uint32_t, decimal or 0x.., no suffix */
+	OPT_U64,    /* uint64_t, likewise */
+	OPT_INT,    /* int: may be negative if .imin says so */
+	OPT_SIZE,   /* uint64_t bytes, with K, M, G, T */
+	OPT_MS,	    /* uint64_t milliseconds: "250ms", "5s", "2m"; a bare number is seconds */
+	OPT_CALL,   /* call(base, value); for options whose order matters or that may be repeated */
 };
 
 struct opt {
 	char letter;	  /* 0: none */
 	const char *name; /* without the dashes; NULL ends the table */
 	enum opt_kind kind;
-	size_t offset; /* of the value in the group's base */
-	const char *arg; /* what --help calls the value; NULL for flags */
-	const char *help; /* with default and unit */
-	uint64_t min, max; /* numbers; max 0: no limit but the type's */
+	size_t offset;	    /* of the value in the group's base */
+	const char *arg;    /* what --help calls the value; NULL for flags */
+	const char *help;   /* with default and unit */
+	uint64_t min, max;  /* numbers; max 0: no limit but the type's */
 	int64_t imin, imax; /* OPT_INT */
 	/* OPT_CALL: NULL when fine, else a sentence to free() */
 	char *(*call)(void *base, const char *value);

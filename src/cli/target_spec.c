@@ -199,6 +199,7 @@ static char *opt_fault(void *base, const char *value)
 	return NULL;
 }
 
+/* clang-format off */
 const struct opt spec_opts[] = {
 	{ 0, "subsys", OPT_CALL, 0, "NQN", "a subsystem; what follows belongs to it (default " DEFAULT_SUBSYSNQN ")", .call = opt_subsys },
 	{ 0, "ns", OPT_CALL, 0, "SPEC",
@@ -211,6 +212,7 @@ const struct opt spec_opts[] = {
 	{ 0, "fault", OPT_CALL, 0, "SPEC", "do something wrong on purpose, such as on=connect,qid=io,delay=5ms; see nvof-target(1)", .call = opt_fault },
 	{ 0 }
 };
+/* clang-format on */
 
 void spec_clear(struct target_spec *spec)
 {

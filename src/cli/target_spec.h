@@ -42,7 +42,8 @@ void spec_clear(struct target_spec *spec);
 extern const struct opt spec_opts[];
 /* Adds it all to a target.  Returns EXIT_OK, or what cli_error() returned. */
 int spec_apply(struct cli *cli, const struct target_spec *spec, struct nvof_target *target);
-/* The same for the next one of a growing array: p = array_more(p, &n, sizeof(*p)) gives room for one more, zeroed; ends the program without memory. */
+/* The same for the next one of a growing array: p = array_more(p, &n, sizeof(*p)) gives room for one more, zeroed; ends the program without
+ * memory. */
 void *array_more(void *array, size_t *nr, size_t size);
 
 #endif

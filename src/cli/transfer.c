@@ -13,11 +13,11 @@
 #include "cli/progress.h"
 #include "cli/transfer.h"
 
-#define CHUNK_LEN (256u << 10)
-#define SLOTS_PER_HCTX 8u
-#define SLOTS_MAX 64u
+#define CHUNK_LEN	(256u << 10)
+#define SLOTS_PER_HCTX	8u
+#define SLOTS_MAX	64u
 #define COMPARE_FAILURE 0x285
-#define STATUS_MASK 0x7ff
+#define STATUS_MASK	0x7ff
 
 enum slot_state { SLOT_FREE, SLOT_READY /* filled, to be submitted */, SLOT_FLYING, SLOT_ENDED };
 
@@ -39,8 +39,8 @@ struct run {
 	uint64_t nr_chunks, head, next; /* chunks: the oldest one not retired, the next one to start */
 	struct slot *slots;
 	size_t nr_flying;
-	bool regular;	/* the file never makes us wait */
-	bool file_waits; /* it would, now */
+	bool regular;	  /* the file never makes us wait */
+	bool file_waits;  /* it would, now */
 	bool eof, broken; /* nothing more is started */
 	struct progress progress;
 };
@@ -76,7 +76,10 @@ static ssize_t file_io(struct run *r, uint8_t *buf, size_t len)
 	return n;
 }
 
-static size_t slot_len(const struct run *r, const struct slot *slot) { return slot->nlb * r->block_size; }
+static size_t slot_len(const struct run *r, const struct slot *slot)
+{
+	return slot->nlb * r->block_size;
+}
 
 /* Moves the rest of a slot's bytes.  1: all; 0: has to wait, or the input has ended; -errno. */
 static int slot_file(struct run *r, struct slot *slot)
@@ -104,7 +107,8 @@ static int input_ended(struct run *r, const struct slot *slot)
 	uint64_t had = r->next * r->chunk_blocks * r->block_size + slot->done;
 
 	r->broken = true;
-	return cli_error(r->t->conn->cli, 0, "%s ended after %" PRIu64 " of %" PRIu64 " bytes", r->t->fd_name, had, r->t->nr_blocks * r->block_size);
+	return cli_error(r->t->conn->cli, 0, "%s ended after %" PRIu64 " of %" PRIu64 " bytes", r->t->fd_name, had,
+			 r->t->nr_blocks * r->block_size);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ the namespace */
@@ -139,7 +143,10 @@ static int slot_submit(struct run *r, struct slot *slot)
 	return 0;
 }
 
-static struct slot *slot_of(struct run *r, uint64_t chunk) { return &r->slots[chunk % r->nr_slots]; }
+static struct slot *slot_of(struct run *r, uint64_t chunk)
+{
+	return &r->slots[chunk % r->nr_slots];
+}
 
 /* Starts chunks as long as there is room and input.  EXIT_OK, or what cli_error() returned. */
 static int start_chunks(struct run *r)
@@ -177,14 +184,15 @@ static int tell_difference(struct run *r, const struct slot *slot)
 
 	if (!there || nvof_read_sync(nvof_ctrl_hctx(c->ctrl, 0), r->t->ns, slot->slba, slot->nlb, there, 0)) {
 		free(there);
-		return cli_error(c->cli, slot->status, "differs somewhere in blocks %" PRIu64 " to %" PRIu64, slot->slba, slot->slba + slot->nlb - 1);
+		return cli_error(c->cli, slot->status, "differs somewhere in blocks %" PRIu64 " to %" PRIu64, slot->slba,
+				 slot->slba + slot->nlb - 1);
 	}
 	while (at < slot_len(r, slot) && there[at] == slot->buf[at])
 		at++;
 	free(there);
 	if (at == slot_len(r, slot))
-		return cli_error(c->cli, slot->status, "differed somewhere in blocks %" PRIu64 " to %" PRIu64 ", but no longer does", slot->slba,
-				 slot->slba + slot->nlb - 1);
+		return cli_error(c->cli, slot->status, "differed somewhere in blocks %" PRIu64 " to %" PRIu64 ", but no longer does",
+				 slot->slba, slot->slba + slot->nlb - 1);
 	return cli_error(c->cli, slot->status, "differs at byte %" PRIu64 " (block %" PRIu64 ", byte %zu of it)",
 			 (slot->slba - r->t->slba) * r->block_size + at, slot->slba + at / r->block_size, at % r->block_size);
 }

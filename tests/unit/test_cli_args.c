@@ -148,7 +148,7 @@ static void a_range_beyond_the_end_is_refused(void **state)
 /* ------------------------------------------------------------------------------------------------------------------ the pattern */
 
 #define LEN 4096u
-#define NR 4u
+#define NR  4u
 
 static void what_was_filled_passes_the_check(void **state)
 {

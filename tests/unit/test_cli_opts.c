@@ -21,6 +21,7 @@ struct values {
 	uint64_t u64, size, ms;
 };
 
+/* clang-format off */
 static const struct opt table[] = {
 	{ 'f', "flag", OPT_FLAG, OFFSET(struct values, flag), NULL, "" },
 	{ 0, "no-flag", OPT_NOFLAG, OFFSET(struct values, cleared), NULL, "" },
@@ -33,6 +34,7 @@ static const struct opt table[] = {
 	{ 0, "ms", OPT_MS, OFFSET(struct values, ms), "TIME", "" },
 	{ 0 }
 };
+/* clang-format on */
 
 static const struct subcmd test_cmd = { "test", NULL, "" };
 static const struct usage test_usage = { "", NULL, NULL };
