@@ -92,10 +92,10 @@ kernel_keeps_files() {
 		dev=/dev/\$(nvme_namespace $our_nqn 1)
 		mkfs.ext4 -q \$dev
 		mount \$dev /mnt
-		cp -r /usr/bin/[a-m]* /mnt/
+		cp -r /lib/modules /mnt/
 		umount /mnt
 		mount -o ro \$dev /mnt
-		for file in /mnt/[a-m]*; do cmp \$file /usr/bin/\${file##*/}; done
+		diff -r /lib/modules /mnt/modules
 		umount /mnt
 		fsck.ext4 -fn \$dev >/dev/null
 		nvme disconnect -n $our_nqn"
