@@ -12,7 +12,7 @@
  * nvof_ctx_fd() (see there).
  *
  * Callbacks run from inside those calls, never from inside the call that started the work.  They may call everything except
- * nvof_ctx_poll(), nvof_ctx_free() and the _sync calls.
+ * nvof_ctx_poll(), nvof_ctx_free() and the _sync calls (which return -EDEADLK then).
  *
  * Results ("status" below): 0 is success; a negative errno says what happened here; a positive value is an NVMe status as the ctrl sent it:
  * SCT << 8 | SC, plus 0x4000 (DNR) and 0x2000 (More).  nvof_status_str() puts it in words.  The sentence that belongs to a failed connect,
@@ -255,7 +255,7 @@ NVOF_PUBLIC int nvof_ctrl_disconnect(struct nvof_ctrl *ctrl, nvof_connect_cb *cb
 NVOF_PUBLIC int nvof_ctrl_disconnect_sync(struct nvof_ctrl *ctrl);
 
 /** nvof_ctrl_free() - forget a ctrl; closes it at once if need be (pending callbacks get -ECANCELED from inside).  Its ns and hctx are gone, too.
- * NULL is fine.  From a callback: the memory goes at the end of the turn. */
+ * NULL is fine.  From a callback: all of that happens at the end of the turn. */
 NVOF_PUBLIC void nvof_ctrl_free(struct nvof_ctrl *ctrl);
 
 enum nvof_ctrl_state {

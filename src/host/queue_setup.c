@@ -60,7 +60,8 @@ void queue_setup_failed(struct queue_setup *s)
 		setup_end_failed(s, &err);
 		return;
 	}
-	if (!s->batch->late.code)
+	/* The first failure of the batch, unless another has ended it already. */
+	if (!s->batch->late.code && !async_domain_cancelled(&s->batch->domain))
 		error_move(&s->batch->late, &err);
 	error_clear(&err);
 	async_domain_cancel(&s->batch->domain, -ECANCELED);
@@ -222,9 +223,8 @@ void queue_batch_timeout(struct queue_batch *b, uint32_t tmo_ms)
 
 const struct error *queue_batch_error(const struct queue_batch *b)
 {
-	const struct error *err = async_domain_first_error(&b->domain);
-
-	return err ? err : b->late.code ? &b->late : NULL;
+	/* A late failure cancelled the operations that ended after it: theirs are its consequences. */
+	return b->late.code ? &b->late : async_domain_first_error(&b->domain);
 }
 
 struct host_queue *queue_batch_take(struct queue_batch *b, uint32_t i)

@@ -334,6 +334,36 @@ static void silence_ends_at_the_connect_timeout_and_names_what_was_awaited(void 
 	}
 }
 
+/* Queues that are LIVE already, or the admin queue, may be lost while others are still on their way. */
+static void a_queue_lost_behind_the_others_back_fails_the_connect(void **state)
+{
+	uint16_t qid;
+
+	for (qid = 0; qid <= 1; qid++) {
+		struct fake *f = fake_new();
+		struct nvof_connect_opts o;
+
+		fail_qid = 3;
+		fail_state = QUEUE_ICREQ;
+		fail_code = 1;
+		f->on_state = fail_in_state;
+		fake_opts(f, &o);
+		o.nr_io_queues = 4;
+		assert_int_equal(nvof_ctrl_connect(f->ctx, &o, fake_connect_cb, f, &f->ctrl), 0);
+		while (!f->queues[1] || f->queues[1]->q.state != QUEUE_LIVE)
+			nvof_ctx_poll(f->ctx, 1000);
+		fake_fail_queue(f, qid, -ECONNRESET, "the peer closed the connection");
+		while (!f->nr_connect_cbs)
+			nvof_ctx_poll(f->ctx, 1000);
+		assert_int_equal(f->connect_status, -ECONNRESET);
+		assert_contains(nvof_ctrl_errmsg(f->ctrl),
+				qid ? "qid 1 to 192.0.2.7:4420: the peer closed" : "qid 0 to 192.0.2.7:4420: the peer closed");
+		assert_int_equal(f->nr_queues_alive, 0);
+		assert_int_equal(nvof_ctrl_state(f->ctrl), NVOF_CTRL_DEAD);
+		fake_free(f);
+	}
+}
+
 static int fail_start(struct fake *f, uint16_t qid, enum queue_state state)
 {
 	return qid == 2 && state == QUEUE_NEW ? -EMFILE : 0;
@@ -522,6 +552,7 @@ int main(void)
 		cmocka_unit_test(a_target_that_demands_authentication_is_named),
 		cmocka_unit_test(a_failure_at_any_queue_in_any_state_undoes_everything),
 		cmocka_unit_test(silence_ends_at_the_connect_timeout_and_names_what_was_awaited),
+		cmocka_unit_test(a_queue_lost_behind_the_others_back_fails_the_connect),
 		cmocka_unit_test(a_queue_that_can_t_even_start_fails_the_connect),
 		cmocka_unit_test(each_step_of_the_initialisation_is_named_when_it_fails),
 		cmocka_unit_test(a_ctrl_may_take_its_time_to_become_ready),
