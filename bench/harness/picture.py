@@ -31,7 +31,7 @@ def text(x, y, words, kind=""):
 def axis(height):
     for tenth in range(0, int(MOST * 10) + 1, 2):
         x = x_of(tenth / 10)
-        yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{height - 30}" class="{"one" if tenth == 10 else "axis"}"/>'
+        yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{height - 52}" class="{"one" if tenth == 10 else "axis"}"/>'
         yield f'<text x="{x:.1f}" y="{TOP - 14}" text-anchor="middle" class="dim">{tenth / 10:.1f}</text>'
 
 
@@ -48,7 +48,8 @@ def bar(y, row, r):
     if row.name in SPDK:
         x = x_of(SPDK[row.name])
         yield f'<path d="M{x:.1f} {y + 6}l6 6l-6 6l-6 -6z" class="spdk"/>'
-    yield text(WIDTH - RIGHT + 12, y + 16, f"{r['ratio']:.2f}   {report.amount(report.value_of(r['ours'], row.unit), row.unit)}")
+    yield text(WIDTH - RIGHT + 12, y + 16, f"{r['ratio']:.2f}")
+    yield text(WIDTH - 16, y + 16, report.amount(report.value_of(r["ours"], row.unit), row.unit), "end")
 
 
 def svg(pairs, stamp):
@@ -60,11 +61,11 @@ def svg(pairs, stamp):
             y += ROW
         body.extend(bar(y, row, r))
         y += ROW
-    height = y + 40
+    height = y + 62
     head = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="nvof beside its limits">',
             f"<style>{STYLE}</style>", text(16, 26, "nvof beside its limits (1.0: as fast)", "title"), *axis(height)]
-    legend = "bar: median of the repetitions (dots)   |: goal   green: reached   orange: short   blue: no goal   ◇: SPDK 26.05, for scale"
-    return "\n".join([*head, *body, text(16, height - 12, f"{legend}     {stamp}", "dim"), "</svg>"])
+    legend = "Bars: medians; dots: repetitions; stroke: goal; green: reached, orange: short of it, blue: no goal; ◇ SPDK 26.05 on such a machine."
+    return "\n".join([*head, *body, text(16, height - 30, legend, "dim"), text(16, height - 12, stamp, "dim"), "</svg>"])
 
 
 def page(picture, table, stamp):

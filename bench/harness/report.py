@@ -25,6 +25,10 @@ def cpu_of(side):
     return f"{side['host_us']:.2f}+{side['target_us']:.2f}"
 
 
+def spread_of(r):
+    return "..".join(f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}" for ratio in (min(r["ratios"]), max(r["ratios"])))
+
+
 def disturbed(result):
     return result["others_pct"] > NOISE_PCT or result["canary_min"] < 0.8 * result["canary_max"]
 
@@ -35,7 +39,7 @@ HEAD = f"{'':45}{'base':>11}{'ours':>12}{'ratio':>7} {'least..most':>12}{'goal':
 def pair_line(row, r):
     if "error" in r:
         return f"{row.title:45} FAILED: {r['error']}"
-    spread = f"{min(r['ratios']):.2f}..{max(r['ratios']):.2f}"
+    spread = spread_of(r)
     goal = f"{row.goal:.2f}" if row.goal else ""
     mark = " ~" if disturbed(r) else ""
     return (f"{row.title[:44]:45}{amount(value_of(r['base'], row.unit), row.unit):>11}{amount(value_of(r['ours'], row.unit), row.unit):>12}"
@@ -58,3 +62,33 @@ def foot(results):
         count[r["verdict"]] = count.get(r["verdict"], 0) + 1
     return ", ".join(f"{count.get(key, 0)} {words}" for key, words in
                      (("reached", "goals reached"), ("short", "short of theirs"), ("measured", "without a goal"), ("failed", "failed to run")))
+
+
+def markdown_pairs(pairs):
+    """The same as a table for README.md."""
+    yield "| row | base | ours | ratio | least..most | goal | | CPU us of an I/O: base | ours |"
+    yield "|---|---:|---:|---:|---:|---:|---|---:|---:|"
+    group = None
+    for row, r in pairs:
+        if row.group != group:
+            group = row.group
+            yield f"| **{group}** | | | | | | | | |"
+        if "error" in r:
+            yield f"| {row.title} | | | | | | did not run | | |"
+            continue
+        goal = f"{row.goal:.2f}" if row.goal else ""
+        yield (f"| {row.title} | {amount(value_of(r['base'], row.unit), row.unit)} | {amount(value_of(r['ours'], row.unit), row.unit)} | {r['ratio']:.2f} "
+               f"| {spread_of(r)} | {goal} | {WORDS[r['verdict']]}{' ~' if disturbed(r) else ''} | {cpu_of(r['base'])} | {cpu_of(r['ours'])} |")
+
+
+def markdown_singles(alone):
+    yield "| figure | value | at most | |"
+    yield "|---|---:|---:|---|"
+    for single, r in alone:
+        if "error" in r:
+            yield f"| {single.group} | | | did not run |"
+            continue
+        for key, value in r["medians"].items():
+            goal = single.goals.get(key)
+            word = "" if goal is None else WORDS["short" if value > goal else "reached"]
+            yield f"| {single.group}: {key} | {value:.2f} | {'' if goal is None else goal} | {word} |"
