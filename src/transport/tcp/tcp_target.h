@@ -126,7 +126,8 @@ static inline bool conn_alive(const struct tt_conn *c) { return c->state < CONN_
 
 /* ---- life ---- */
 
-struct tt_conn *conn_new(int fd, const struct target_link_params *params);
+/* fd: just accepted, non-blocking, without Nagle.  NULL: no memory, fd is still the caller's. */
+struct tt_conn *conn_new(int fd, const struct target_link_params *params, const struct sockaddr *peer, socklen_t peer_len);
 void conn_free(struct tt_conn *c);
 /* On the thread of loop: the connection becomes the target's.  It closes itself when the target doesn't want it. */
 void conn_start(struct tt_conn *c, struct target_port *port, struct loop *loop);

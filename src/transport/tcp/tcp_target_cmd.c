@@ -12,9 +12,15 @@
 
 /* ---- slots ---- */
 
+/* Room for slots, not touched before each is used for the first time: most queues of most hosts use few. */
+static struct tt_slot *slots_alloc(uint32_t nr)
+{
+	return malloc(nr * sizeof(struct tt_slot));
+}
+
 int slots_init(struct tt_conn *c)
 {
-	c->slots = calloc(TT_FIRST_SLOTS, sizeof(*c->slots));
+	c->slots = slots_alloc(TT_FIRST_SLOTS);
 	if (!c->slots)
 		return -ENOMEM;
 	c->nr_first = c->nr_slots = c->max_busy = TT_FIRST_SLOTS;
@@ -41,7 +47,7 @@ int tcp_target_queue_resize(struct target_queue *q, uint16_t sqsize)
 	if (want > c->nr_slots) {
 		if (c->more_slots)
 			return -EBUSY; /* Connect happens once */
-		c->more_slots = calloc(want - c->nr_first, sizeof(*c->more_slots));
+		c->more_slots = slots_alloc(want - c->nr_first);
 		if (!c->more_slots)
 			return -ENOMEM;
 		c->nr_slots = want;
@@ -60,6 +66,7 @@ static struct tt_slot *slot_get(struct tt_conn *c)
 		c->free_slots = s->next_free;
 	} else {
 		s = slot_at(c, c->nr_used);
+		memset(s, 0, sizeof(*s));
 		s->ttag = (uint16_t)c->nr_used++;
 		s->req.queue = &c->q;
 	}

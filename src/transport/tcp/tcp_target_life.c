@@ -189,7 +189,16 @@ static void flush_deferred(struct loop_defer *d)
 
 /* ---- the beginning ---- */
 
-struct tt_conn *conn_new(int fd, const struct target_link_params *params)
+static void local_name(struct tt_conn *c)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof(ss);
+
+	if (!getsockname(c->fd, (struct sockaddr *)&ss, &len))
+		tcp_addr_text((struct sockaddr *)&ss, len, c->q.local, sizeof(c->q.local));
+}
+
+struct tt_conn *conn_new(int fd, const struct target_link_params *params, const struct sockaddr *peer, socklen_t peer_len)
 {
 	struct tt_conn *c = calloc(1, sizeof(*c));
 
@@ -198,11 +207,12 @@ struct tt_conn *conn_new(int fd, const struct target_link_params *params)
 	c->fd = fd;
 	c->params = params;
 	c->r2t_max = UINT32_MAX;
-	if (tcp_sock_setup(fd) || slots_init(c)) {
+	if (slots_init(c)) {
 		free(c);
 		return NULL;
 	}
-	tcp_sock_names(fd, c->q.local, sizeof(c->q.local), c->q.peer, sizeof(c->q.peer));
+	tcp_addr_text(peer, peer_len, c->q.peer, sizeof(c->q.peer));
+	local_name(c);
 	loop_defer_init(&c->flush, flush_deferred);
 	loop_defer_init(&c->finish, conn_finish);
 	timer_init(&c->linger, linger_timeout);

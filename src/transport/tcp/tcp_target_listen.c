@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,17 +33,14 @@ static void hand_over(struct loop_work *w)
 	conn_start(c, c->q.port, c->q.loop);
 }
 
-static void place(struct target_listener *l, int fd)
+static void place(struct target_listener *l, int fd, const struct sockaddr_storage *peer, socklen_t peer_len)
 {
-	const struct target_link_params *params = target_port_params(l->port);
-	struct tt_conn *c = conn_new(fd, params);
+	struct tt_conn *c = conn_new(fd, target_port_params(l->port), (const struct sockaddr *)peer, peer_len);
 
 	if (!c) {
 		close(fd);
 		return;
 	}
-	if (params->pace)
-		setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &params->pace, sizeof(params->pace));
 	c->q.port = l->port;
 	c->q.loop = target_place(target_port_target(l->port));
 	if (!c->q.loop) { /* the target is going down */
@@ -73,10 +71,12 @@ static bool accept_some(struct loop_fd *lf, uint32_t events)
 	int i;
 
 	for (i = 0; i < ACCEPTS_PER_TURN; i++) {
-		int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct sockaddr_storage peer;
+		socklen_t len = sizeof(peer);
+		int fd = accept4(l->fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
-			place(l, fd);
+			place(l, fd, &peer, len);
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
@@ -106,7 +106,8 @@ static int listen_address(const char *addr, const char *svc, struct sockaddr_sto
 	return 0;
 }
 
-static int listen_socket(const struct sockaddr_storage *ss, socklen_t len, struct error *err)
+/* Connections take over what is set here. */
+static int listen_socket(const struct sockaddr_storage *ss, socklen_t len, uint64_t pace, struct error *err)
 {
 	int fd = socket(ss->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1, ret;
 	const char *doing = "socket";
@@ -115,7 +116,9 @@ static int listen_socket(const struct sockaddr_storage *ss, socklen_t len, struc
 	if (fd < 0)
 		goto failed;
 	doing = "set socket options";
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)))
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+		goto failed;
+	if (pace && setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pace, sizeof(pace)))
 		goto failed;
 	if (ss->ss_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)))
 		goto failed;
@@ -149,7 +152,7 @@ int tcp_target_listen(struct target_port *port, struct loop *loop, const char *a
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return error_set(err, -ENOMEM, "listen on %s: no memory", addr);
-	l->fd = listen_socket(&ss, len, err);
+	l->fd = listen_socket(&ss, len, target_port_params(port)->pace, err);
 	if (l->fd < 0) {
 		ret = l->fd;
 		goto out_free;
