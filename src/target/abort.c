@@ -9,7 +9,7 @@ static struct target_req *held_find(struct target_queue *q, uint16_t cid)
 {
 	struct target_req *req;
 
-	cds_list_for_each_entry(req, &q->held, link)
+	cds_list_for_each_entry (req, &q->held, link)
 		if (req->sqe.cid == cid)
 			return req;
 	return NULL;

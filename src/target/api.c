@@ -5,13 +5,13 @@
 
 #include "target/target.h"
 
-#define API(t, call)                                                                                                                      \
-	({                                                                                                                                \
-		struct error err = { 0 };                                                                                                 \
-		int ret_;                                                                                                                 \
-		target_api_enter(t);                                                                                                      \
-		ret_ = (call);                                                                                                            \
-		target_api_leave(t, ret_, &err);                                                                                          \
+#define API(t, call)                             \
+	({                                       \
+		struct error err = { 0 };        \
+		int ret_;                        \
+		target_api_enter(t);             \
+		ret_ = (call);                   \
+		target_api_leave(t, ret_, &err); \
 	})
 
 static int listen_say(struct nvof_target *t, const char *spec, char *addr, size_t addr_len, struct error *err)
@@ -30,14 +30,20 @@ int nvof_target_listen(struct nvof_target *t, const char *spec, char *addr, size
 	return API(t, listen_say(t, spec, addr, addr_len, &err));
 }
 
-int nvof_target_unlisten(struct nvof_target *t, const char *spec) { return API(t, target_unlisten(t, spec, &err)); }
+int nvof_target_unlisten(struct nvof_target *t, const char *spec)
+{
+	return API(t, target_unlisten(t, spec, &err));
+}
 
 int nvof_target_add_subsys(struct nvof_target *t, const char *nqn, const struct nvof_subsys_opts *opts)
 {
 	return API(t, target_add_subsys(t, nqn, opts, &err));
 }
 
-int nvof_target_remove_subsys(struct nvof_target *t, const char *nqn) { return API(t, target_remove_subsys(t, nqn, &err)); }
+int nvof_target_remove_subsys(struct nvof_target *t, const char *nqn)
+{
+	return API(t, target_remove_subsys(t, nqn, &err));
+}
 
 int nvof_target_allow_host(struct nvof_target *t, const char *nqn, const char *hostnqn)
 {
@@ -49,14 +55,20 @@ int nvof_target_disallow_host(struct nvof_target *t, const char *nqn, const char
 	return API(t, target_disallow_host(t, nqn, hostnqn, &err));
 }
 
-int nvof_target_allow_any_host(struct nvof_target *t, const char *nqn, bool any) { return API(t, target_allow_any_host(t, nqn, any, &err)); }
+int nvof_target_allow_any_host(struct nvof_target *t, const char *nqn, bool any)
+{
+	return API(t, target_allow_any_host(t, nqn, any, &err));
+}
 
 int nvof_target_add_ns(struct nvof_target *t, const char *nqn, const struct nvof_target_ns_opts *opts, uint32_t *nsidp)
 {
 	return API(t, target_add_ns(t, nqn, opts, nsidp, &err));
 }
 
-int nvof_target_remove_ns(struct nvof_target *t, const char *nqn, uint32_t nsid) { return API(t, target_remove_ns(t, nqn, nsid, &err)); }
+int nvof_target_remove_ns(struct nvof_target *t, const char *nqn, uint32_t nsid)
+{
+	return API(t, target_remove_ns(t, nqn, nsid, &err));
+}
 
 int nvof_target_resize_ns(struct nvof_target *t, const char *nqn, uint32_t nsid, uint64_t bytes)
 {
@@ -73,7 +85,10 @@ int nvof_target_remove_referral(struct nvof_target *t, const char *transport, co
 	return API(t, target_remove_referral(t, transport, traddr, trsvcid, &err));
 }
 
-int nvof_target_add_fault(struct nvof_target *t, const char *spec) { return API(t, fault_set_add(&t->faults, spec, clock_ns(), &err)); }
+int nvof_target_add_fault(struct nvof_target *t, const char *spec)
+{
+	return API(t, fault_set_add(&t->faults, spec, clock_ns(), &err));
+}
 
 void nvof_target_clear_faults(struct nvof_target *t)
 {
@@ -82,4 +97,7 @@ void nvof_target_clear_faults(struct nvof_target *t)
 	pthread_mutex_unlock(&t->api_lock);
 }
 
-int nvof_target_drain(struct nvof_target *t, unsigned int tmo_ms) { return API(t, target_shut(t, tmo_ms)); }
+int nvof_target_drain(struct nvof_target *t, unsigned int tmo_ms)
+{
+	return API(t, target_shut(t, tmo_ms));
+}

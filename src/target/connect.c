@@ -12,7 +12,7 @@
 #define QID_POLL_NS NSEC_PER_MSEC
 
 #define IN_DATA(field) (offsetof(struct nvmf_connect_data, field) | 1u << 16) /* IATTR 1: IPO counts in the data */
-#define IN_CMD(field) offsetof(struct nvmf_connect_cmd, field)
+#define IN_CMD(field)  offsetof(struct nvmf_connect_cmd, field)
 
 /* Why a Connect is refused. */
 struct refusal {
@@ -21,8 +21,14 @@ struct refusal {
 	const char *why;
 };
 
-static const struct nvmf_connect_cmd *connect_cmd(const struct target_req *req) { return (const struct nvmf_connect_cmd *)&req->sqe; }
-static const struct nvmf_connect_data *connect_data(const struct target_req *req) { return req->buf; }
+static const struct nvmf_connect_cmd *connect_cmd(const struct target_req *req)
+{
+	return (const struct nvmf_connect_cmd *)&req->sqe;
+}
+static const struct nvmf_connect_data *connect_data(const struct target_req *req)
+{
+	return req->buf;
+}
 
 static bool bad(struct refusal *r, uint32_t where, const char *why)
 {

@@ -10,7 +10,7 @@ struct target_ctrl *target_ctrl_find(struct target_subsys *s, uint16_t cntlid)
 {
 	struct target_ctrl *c;
 
-	cds_list_for_each_entry(c, &s->ctrls, link)
+	cds_list_for_each_entry (c, &s->ctrls, link)
 		if (c->cntlid == cntlid)
 			return c;
 	return NULL;

@@ -26,7 +26,10 @@ static void window_put(struct log_window *w, uint64_t at, const void *data, size
 		memcpy(w->buf + (from - w->offset), (const uint8_t *)data + (from - at), to - from);
 }
 
-static bool window_wants(const struct log_window *w, uint64_t at, size_t len) { return at < w->end && at + len > w->offset; }
+static bool window_wants(const struct log_window *w, uint64_t at, size_t len)
+{
+	return at < w->end && at + len > w->offset;
+}
 
 /* Where the next entry lies; moves on. */
 static uint64_t entry_at(struct log_window *w)
@@ -70,7 +73,7 @@ static void log_subsyss(const struct target_ctrl *c, const char *local, struct l
 	struct disc_entry e;
 
 	entry_of_port(c->port, local, &e);
-	cds_list_for_each_entry(s, &c->subsys->target->subsyss, link) {
+	cds_list_for_each_entry (s, &c->subsys->target->subsyss, link) {
 		uint64_t at;
 
 		if (!target_port_offers(c->port, s) || !target_host_allowed(s, c->hostnqn))
@@ -89,7 +92,7 @@ static void log_referrals(const struct target_ctrl *c, struct log_window *w)
 	struct nvmf_disc_log_entry wire;
 	struct target_referral *r;
 
-	cds_list_for_each_entry(r, &c->subsys->target->referrals, link) {
+	cds_list_for_each_entry (r, &c->subsys->target->referrals, link) {
 		uint64_t at = entry_at(w);
 		struct disc_entry e = {
 			.trtype = r->trtype,
@@ -131,7 +134,7 @@ static struct target_referral *referral_find(struct nvof_target *t, uint8_t trty
 {
 	struct target_referral *r;
 
-	cds_list_for_each_entry(r, &t->referrals, link)
+	cds_list_for_each_entry (r, &t->referrals, link)
 		if (r->trtype == trtype && !strcasecmp(r->traddr, traddr) && !strcmp(r->trsvcid, trsvcid))
 			return r;
 	return NULL;
@@ -146,7 +149,8 @@ static int referral_check(const char *transport, const char *traddr, const char 
 	if (!traddr || !*traddr || strlen(traddr) > 256)
 		return error_set(err, -EINVAL, "referral: the address must have 1 to 256 characters");
 	if ((*trtype == NVMF_TRTYPE_TCP || *trtype == NVMF_TRTYPE_RDMA) && (!trsvcid || trsvcid_parse(trsvcid, &port)))
-		return error_set(err, -EINVAL, "referral to %s: port \"%s\" is not a number from 1 to 65535", traddr, trsvcid ? trsvcid : "");
+		return error_set(err, -EINVAL, "referral to %s: port \"%s\" is not a number from 1 to 65535", traddr,
+				 trsvcid ? trsvcid : "");
 	if (trsvcid && strlen(trsvcid) > 32)
 		return error_set(err, -EINVAL, "referral to %s: the service id is longer than 32 characters", traddr);
 	return 0;
@@ -202,6 +206,6 @@ void target_referrals_free(struct nvof_target *t)
 {
 	struct target_referral *r, *next;
 
-	cds_list_for_each_entry_safe(r, next, &t->referrals, link)
+	cds_list_for_each_entry_safe (r, next, &t->referrals, link)
 		free(r);
 }

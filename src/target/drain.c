@@ -10,7 +10,7 @@ static void thread_drain(void *arg)
 	struct target_thread *th = arg;
 	struct target_queue *q, *next;
 
-	cds_list_for_each_entry_safe(q, next, &th->queues, link) {
+	cds_list_for_each_entry_safe (q, next, &th->queues, link) {
 		q->draining = true;
 		if (target_queue_drained(q))
 			target_queue_close(q);
@@ -22,7 +22,7 @@ static void thread_close_all(void *arg)
 	struct target_thread *th = arg;
 	struct target_queue *q, *next;
 
-	cds_list_for_each_entry_safe(q, next, &th->queues, link)
+	cds_list_for_each_entry_safe (q, next, &th->queues, link)
 		target_queue_close(q);
 }
 
@@ -56,7 +56,7 @@ int target_shut(struct nvof_target *t, unsigned int tmo_ms)
 	pthread_mutex_lock(&t->lock);
 	__atomic_store_n(&t->draining, true, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&t->lock);
-	cds_list_for_each_entry_safe(port, next, &t->ports, link)
+	cds_list_for_each_entry_safe (port, next, &t->ports, link)
 		target_port_stop(port);
 	on_all_threads(t, tmo_ms ? thread_drain : thread_close_all);
 	if (tmo_ms && !wait_for_queues(t, clock_ns() + tmo_ms * NSEC_PER_MSEC)) {

@@ -123,7 +123,7 @@ void target_ns_changed(struct target_subsys *s, uint32_t nsid)
 	struct target_ctrl *c;
 
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(c, &s->ctrls, link) {
+	cds_list_for_each_entry (c, &s->ctrls, link) {
 		changed_ns_add(c, nsid);
 		target_ctrl_raise(c, TARGET_EVENT_NS);
 	}
@@ -136,7 +136,7 @@ void target_disc_changed(struct nvof_target *t)
 
 	pthread_mutex_lock(&t->lock);
 	t->genctr++;
-	cds_list_for_each_entry(c, &t->disc->ctrls, link)
+	cds_list_for_each_entry (c, &t->disc->ctrls, link)
 		target_ctrl_raise(c, TARGET_EVENT_DISC);
 	pthread_mutex_unlock(&t->lock);
 }

@@ -2,7 +2,10 @@
 /* Fabrics commands: which are allowed where, and Disconnect. */
 #include "target/target.h"
 
-static const struct nvmf_connect_cmd *fabrics_cmd(const struct target_req *req) { return (const struct nvmf_connect_cmd *)&req->sqe; }
+static const struct nvmf_connect_cmd *fabrics_cmd(const struct target_req *req)
+{
+	return (const struct nvmf_connect_cmd *)&req->sqe;
+}
 
 uint16_t target_fabrics_begin(struct target_req *req)
 {

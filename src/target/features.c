@@ -31,14 +31,20 @@ static bool is_known(const struct target_ctrl *c, uint8_t fid)
 	return is_stored(fid) || fid == NVME_FEAT_FID_NUM_QUEUES || fid == NVME_FEAT_FID_HOST_BEHAVIOR || fid == NVME_FEAT_FID_HOST_ID;
 }
 
-static uint8_t fid_of(const struct target_req *req) { return le32toh(req->sqe.cdw10) & 0xff; }
+static uint8_t fid_of(const struct target_req *req)
+{
+	return le32toh(req->sqe.cdw10) & 0xff;
+}
 
 uint32_t target_set_features_len(const struct target_req *req)
 {
 	return fid_of(req) == NVME_FEAT_FID_HOST_BEHAVIOR ? sizeof(struct nvme_feat_host_behavior) : 0;
 }
 
-static uint32_t queues_result(const struct target_ctrl *c) { return (c->max_qid - 1u) << 16 | (c->max_qid - 1u); }
+static uint32_t queues_result(const struct target_ctrl *c)
+{
+	return (c->max_qid - 1u) << 16 | (c->max_qid - 1u);
+}
 
 static void get_data(struct target_req *req, const void *data, uint32_t len)
 {

@@ -12,7 +12,7 @@ static struct target_host *host_find(const struct target_subsys *s, const char *
 {
 	struct target_host *h;
 
-	cds_list_for_each_entry(h, &s->hosts, link)
+	cds_list_for_each_entry (h, &s->hosts, link)
 		if (!strcmp(h->hostnqn, hostnqn))
 			return h;
 	return NULL;
@@ -81,7 +81,7 @@ int target_allow_any_host(struct nvof_target *t, const char *nqn, bool any, stru
 	}
 	pthread_mutex_lock(&t->lock);
 	s->allow_any_host = any;
-	cds_list_for_each_entry_safe(c, next, &s->ctrls, link)
+	cds_list_for_each_entry_safe (c, next, &s->ctrls, link)
 		if (!target_host_allowed(s, c->hostnqn))
 			target_ctrl_close(c, "its host is no longer allowed");
 	pthread_mutex_unlock(&t->lock);

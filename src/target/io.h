@@ -14,12 +14,15 @@ struct io_state {
 	uint32_t i;
 	uint64_t pos;
 	struct iovec iov;
-	void *buf;	   /* from the thread's pool, buf_len bytes; given back at the end */
+	void *buf; /* from the thread's pool, buf_len bytes; given back at the end */
 	size_t buf_len;
 };
 static_assert(sizeof(struct io_state) <= sizeof(((struct target_req *)0)->scratch), "state of an I/O command");
 
-static inline struct io_state *io_state(struct target_req *req) { return (struct io_state *)req->scratch; }
+static inline struct io_state *io_state(struct target_req *req)
+{
+	return (struct io_state *)req->scratch;
+}
 
 static inline struct target_req *io_req(struct backend_io *io)
 {

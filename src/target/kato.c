@@ -25,7 +25,10 @@ static void kato_look(struct timer *timer)
 	target_queue_fatal(c->admin, "keep alive time-out expired");
 }
 
-void target_kato_init(struct target_ctrl *c) { timer_init(&c->kato, kato_look); }
+void target_kato_init(struct target_ctrl *c)
+{
+	timer_init(&c->kato, kato_look);
+}
 
 void target_kato_start(struct target_ctrl *c, uint32_t kato_ms)
 {
@@ -37,4 +40,7 @@ void target_kato_start(struct target_ctrl *c, uint32_t kato_ms)
 		kato_arm(c);
 }
 
-void target_kato_stop(struct target_ctrl *c) { timer_cancel(c->admin->loop, &c->kato); }
+void target_kato_stop(struct target_ctrl *c)
+{
+	timer_cancel(c->admin->loop, &c->kato);
+}

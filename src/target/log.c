@@ -47,7 +47,10 @@ static void put128(uint8_t field[16], uint64_t value)
 	memcpy(field, &value, sizeof(value));
 }
 
-static uint64_t data_units(uint64_t bytes) { return (bytes + 511999) / 512000; } /* thousands of 512 bytes, rounded up */
+static uint64_t data_units(uint64_t bytes)
+{
+	return (bytes + 511999) / 512000;
+} /* thousands of 512 bytes, rounded up */
 
 static size_t log_smart(struct target_subsys *s, void *page)
 {

@@ -40,7 +40,10 @@ static uint32_t ns_table_pos(const struct ns_table *table, uint32_t nr, uint32_t
 	return lo;
 }
 
-uint32_t ns_table_nr(const struct ns_table *table) { return __atomic_load_n(&table->nr, __ATOMIC_ACQUIRE); }
+uint32_t ns_table_nr(const struct ns_table *table)
+{
+	return __atomic_load_n(&table->nr, __ATOMIC_ACQUIRE);
+}
 
 struct target_ns *ns_table_find(const struct ns_table *table, uint32_t nsid)
 {
@@ -59,7 +62,10 @@ uint32_t ns_table_after(const struct ns_table *table, uint32_t nsid)
 	return nsid == UINT32_MAX ? nr : ns_table_pos(table, nr, nsid + 1);
 }
 
-struct ns_table *target_ns_table(const struct target_subsys *s) { return __atomic_load_n(&s->table, __ATOMIC_ACQUIRE); }
+struct ns_table *target_ns_table(const struct target_subsys *s)
+{
+	return __atomic_load_n(&s->table, __ATOMIC_ACQUIRE);
+}
 
 static void ns_table_publish(struct target_subsys *s, struct ns_table *table)
 {
@@ -132,7 +138,10 @@ struct ns_table *ns_table_take(struct target_subsys *s, struct ns_table *empty)
 }
 
 /* A thread's counts are written by itself alone; others only read them. */
-static inline void count(uint64_t *n, uint64_t by) { __atomic_store_n(n, *n + by, __ATOMIC_RELEASE); }
+static inline void count(uint64_t *n, uint64_t by)
+{
+	__atomic_store_n(n, *n + by, __ATOMIC_RELEASE);
+}
 
 bool target_ns_get(struct target_req *req, struct target_subsys *s, uint32_t nsid)
 {
@@ -177,7 +186,10 @@ bool target_ns_busy(struct target_req *req)
 	return !dying;
 }
 
-void target_ns_idle(struct target_req *req) { count(&req->ns->uses[req->queue->thread->index].busy, -UINT64_C(1)); }
+void target_ns_idle(struct target_req *req)
+{
+	count(&req->ns->uses[req->queue->thread->index].busy, -UINT64_C(1));
+}
 
 uint64_t target_ns_refs(const struct target_ns *ns, int epoch)
 {

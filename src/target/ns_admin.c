@@ -9,7 +9,7 @@
 #include "target/rcu.h"
 #include "target/target.h"
 
-#define HOST_WAIT_NS (100 * NSEC_PER_MSEC)  /* for data that is on its way to a host, before the namespace's memory is left to it */
+#define HOST_WAIT_NS   (100 * NSEC_PER_MSEC) /* for data that is on its way to a host, before the namespace's memory is left to it */
 #define SHRINK_WAIT_NS (2 * NSEC_PER_SEC)
 
 static const uint8_t zero_id[16];
@@ -43,7 +43,7 @@ static struct target_ns *ids_in_use(struct nvof_target *t, const struct target_n
 {
 	struct target_subsys *s;
 
-	cds_list_for_each_entry(s, &t->subsyss, link) {
+	cds_list_for_each_entry (s, &t->subsyss, link) {
 		struct ns_table *table = s->table;
 
 		for (uint32_t i = 0; i < table->nr; i++) {
@@ -278,7 +278,7 @@ void target_reap_zombies(struct nvof_target *t, bool wait)
 {
 	struct target_ns *ns, *next;
 
-	cds_list_for_each_entry_safe(ns, next, &t->zombies, link) {
+	cds_list_for_each_entry_safe (ns, next, &t->zombies, link) {
 		if (!ns_wait_refs(ns, 0, wait ? UINT64_MAX / 4 : 0) || !ns_wait_refs(ns, 1, wait ? UINT64_MAX / 4 : 0))
 			continue;
 		cds_list_del(&ns->link);
@@ -303,7 +303,8 @@ static int ns_shrink(struct target_ns *ns, uint64_t bytes, struct error *err)
 	if (ns_wait_refs(ns, epoch, SHRINK_WAIT_NS))
 		ret = ns->backend->ops->resize(ns->backend, bytes, err);
 	else
-		ret = error_set(err, -EBUSY, "I/O beyond the new end did not finish in %u s", (unsigned int)(SHRINK_WAIT_NS / NSEC_PER_SEC));
+		ret = error_set(err, -EBUSY, "I/O beyond the new end did not finish in %u s",
+				(unsigned int)(SHRINK_WAIT_NS / NSEC_PER_SEC));
 	if (ret)
 		__atomic_store_n(&ns->nsze, before, __ATOMIC_RELEASE);
 	return ret;

@@ -63,7 +63,8 @@ static int addr_split(const char *spec, char *rest, const char **addr, const cha
 	if (!**addr)
 		return error_set(err, -EINVAL, "listen on \"%s\": the address is missing", spec);
 	if (!svc_fine(*svc))
-		return error_set(err, -EINVAL, "listen on \"%s\": port \"%s\" is not a number from 1 to 65535 (or 0: any free one)", spec, *svc);
+		return error_set(err, -EINVAL, "listen on \"%s\": port \"%s\" is not a number from 1 to 65535 (or 0: any free one)", spec,
+				 *svc);
 	return 0;
 }
 
@@ -134,7 +135,7 @@ void target_port_free(struct target_port *port)
 {
 	struct target_port_link *pl, *next;
 
-	cds_list_for_each_entry_safe(pl, next, &port->subsyss, link)
+	cds_list_for_each_entry_safe (pl, next, &port->subsyss, link)
 		free(pl);
 	free(port->spec);
 	free(port);
@@ -144,7 +145,7 @@ static bool portid_used(const struct nvof_target *t, uint16_t portid)
 {
 	struct target_port *port;
 
-	cds_list_for_each_entry(port, &t->ports, link)
+	cds_list_for_each_entry (port, &t->ports, link)
 		if (port->portid == portid)
 			return true;
 	return false;
@@ -157,7 +158,7 @@ static int port_check_new(struct nvof_target *t, const char *spec, const struct 
 
 	if (__atomic_load_n(&t->draining, __ATOMIC_RELAXED))
 		return error_set(err, -ESHUTDOWN, "listen on \"%s\": the target is shutting down", spec);
-	cds_list_for_each_entry(port, &t->ports, link)
+	cds_list_for_each_entry (port, &t->ports, link)
 		if (port->ops == ops && (!ops->needs_addr || (!strcasecmp(port->traddr, addr) && !strcmp(port->trsvcid, svc))))
 			return error_set(err, -EEXIST, "listen on \"%s\": already listening there", spec);
 	return 0;
@@ -240,7 +241,7 @@ static struct target_port *port_find(struct nvof_target *t, const char *spec)
 	char text[sizeof(((struct target_port *)0)->traddr) + 64];
 	struct target_port *port;
 
-	cds_list_for_each_entry(port, &t->ports, link) {
+	cds_list_for_each_entry (port, &t->ports, link) {
 		target_port_spec(port, text, sizeof(text));
 		if (!strcasecmp(spec, port->spec) || !strcasecmp(spec, text))
 			return port;
@@ -269,7 +270,7 @@ static void port_close_ctrls(struct target_port *port)
 	struct target_subsys *s;
 
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(s, &t->subsyss, link)
+	cds_list_for_each_entry (s, &t->subsyss, link)
 		target_subsys_close_ctrls(s, port, NULL, "its port was removed");
 	target_subsys_close_ctrls(t->disc, port, NULL, "its port was removed");
 	pthread_mutex_unlock(&t->lock);
@@ -295,7 +296,7 @@ int target_port_add_subsys(struct target_port *port, const char *nqn, struct err
 
 	if (!s)
 		return err->code;
-	cds_list_for_each_entry(pl, &port->subsyss, link)
+	cds_list_for_each_entry (pl, &port->subsyss, link)
 		if (pl->subsys == s)
 			return error_set(err, -EEXIST, "offer %s on port %u: already offered", nqn, port->portid);
 	pl = calloc(1, sizeof(*pl));
@@ -315,7 +316,7 @@ bool target_port_offers(const struct target_port *port, const struct target_subs
 
 	if (port->all_subsys || s->discovery)
 		return true;
-	cds_list_for_each_entry(pl, &port->subsyss, link)
+	cds_list_for_each_entry (pl, &port->subsyss, link)
 		if (pl->subsys == s)
 			return true;
 	return false;
@@ -326,8 +327,8 @@ void target_port_forget_subsys(struct nvof_target *t, const struct target_subsys
 	struct target_port_link *pl, *next;
 	struct target_port *port;
 
-	cds_list_for_each_entry(port, &t->ports, link)
-		cds_list_for_each_entry_safe(pl, next, &port->subsyss, link)
+	cds_list_for_each_entry (port, &t->ports, link)
+		cds_list_for_each_entry_safe (pl, next, &port->subsyss, link)
 			if (pl->subsys == s) {
 				cds_list_del(&pl->link);
 				free(pl);
@@ -344,6 +345,12 @@ void target_port_spec(const struct target_port *port, char *buf, size_t len)
 		snprintf(buf, len, "%s:%s:%s", port->ops->name, port->traddr, port->trsvcid);
 }
 
-const struct target_link_params *target_port_params(const struct target_port *port) { return &port->params; }
+const struct target_link_params *target_port_params(const struct target_port *port)
+{
+	return &port->params;
+}
 
-struct nvof_target *target_port_target(const struct target_port *port) { return port->target; }
+struct nvof_target *target_port_target(const struct target_port *port)
+{
+	return port->target;
+}

@@ -73,7 +73,10 @@ static void link_point_act(struct target_queue *q)
 		target_queue_close(q);
 }
 
-static void link_delay_over(struct timer *timer) { link_point_act(container_of(timer, struct target_queue, link_timer)); }
+static void link_delay_over(struct timer *timer)
+{
+	link_point_act(container_of(timer, struct target_queue, link_timer));
+}
 
 int target_queue_init(struct target_queue *q, const struct target_transport *ops, struct target_port *port, struct loop *loop)
 {
@@ -178,7 +181,7 @@ void target_queue_closed(struct target_queue *q, const char *why)
 		target_ctrl_remove_queue(q);
 		pthread_mutex_unlock(&q->target->lock);
 	}
-	cds_list_for_each_entry_safe(req, next, &q->held, link) {
+	cds_list_for_each_entry_safe (req, next, &q->held, link) {
 		target_req_unpark(req);
 		target_req_respond(req, ST_RETRY(ABORT_QUEUE));
 	}

@@ -22,7 +22,10 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-static inline void rcu_enter(void) { urcu_memb_read_lock(); }
+static inline void rcu_enter(void)
+{
+	urcu_memb_read_lock();
+}
 
 static inline void rcu_leave(void *tag)
 {

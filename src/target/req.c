@@ -163,7 +163,9 @@ static bool req_fault(struct target_req *req)
 	struct target_queue *q = req->queue;
 	const struct nvmf_connect_cmd *cmd = (const struct nvmf_connect_cmd *)&req->sqe;
 	struct fault_event ev = {
-		.point = is_connect(req) ? FAULT_CONNECT : q->qid ? FAULT_IO : FAULT_ADMIN,
+		.point = is_connect(req) ? FAULT_CONNECT
+			 : q->qid	 ? FAULT_IO
+					 : FAULT_ADMIN,
 		.qid = is_connect(req) ? le16toh(cmd->qid) : q->qid,
 		.opcode = req->sqe.opcode,
 		.fctype = cmd->fctype,

@@ -67,7 +67,7 @@ void target_subsys_free(struct target_subsys *s)
 	struct target_host *h, *next;
 	struct ns_table *table;
 
-	cds_list_for_each_entry_safe(h, next, &s->hosts, link)
+	cds_list_for_each_entry_safe (h, next, &s->hosts, link)
 		free(h);
 	while ((table = s->retired)) {
 		s->retired = table->retired;
@@ -89,7 +89,7 @@ struct target_subsys *target_subsys_find(struct nvof_target *t, const char *nqn)
 
 	if (!strcmp(nqn, NVMF_DISC_NQN))
 		return t->disc;
-	cds_list_for_each_entry(s, &t->subsyss, link)
+	cds_list_for_each_entry (s, &t->subsyss, link)
 		if (!strcmp(s->nqn, nqn))
 			return s;
 	return NULL;
@@ -154,7 +154,7 @@ void target_subsys_close_ctrls(struct target_subsys *s, const struct target_port
 {
 	struct target_ctrl *c, *next;
 
-	cds_list_for_each_entry_safe(c, next, &s->ctrls, link)
+	cds_list_for_each_entry_safe (c, next, &s->ctrls, link)
 		if ((!port || c->port == port) && (!hostnqn || !strcmp(c->hostnqn, hostnqn)))
 			target_ctrl_close(c, why);
 }
@@ -190,7 +190,7 @@ void target_subsyss_free(struct nvof_target *t)
 {
 	struct target_subsys *s, *next;
 
-	cds_list_for_each_entry_safe(s, next, &t->subsyss, link)
+	cds_list_for_each_entry_safe (s, next, &t->subsyss, link)
 		subsys_remove(t, s);
 	target_reap_zombies(t, true);
 	if (t->disc)

@@ -120,7 +120,7 @@ void nvof_target_free(struct nvof_target *t)
 	pthread_mutex_unlock(&t->api_lock);
 	target_subsyss_free(t);
 	target_threads_stop(t);
-	cds_list_for_each_entry_safe(port, next, &t->dead_ports, link)
+	cds_list_for_each_entry_safe (port, next, &t->dead_ports, link)
 		target_port_free(port);
 	target_referrals_free(t);
 	fault_set_clear(&t->faults);

@@ -96,7 +96,10 @@ static void fake_listener_addr(const struct target_listener *l, char *addr, size
 	*adrfam = strchr(l->addr, ':') ? NVMF_ADDR_FAMILY_IP6 : NVMF_ADDR_FAMILY_IP4;
 }
 
-static void fake_unlisten(struct target_listener *l) { free(l); }
+static void fake_unlisten(struct target_listener *l)
+{
+	free(l);
+}
 
 static void cmd_end(struct th_cmd *cmd)
 {
@@ -142,7 +145,10 @@ static void fake_respond(struct target_req *req)
 		cmd_end(cmd); /* the waiter may free it now */
 }
 
-static int fake_resize(struct target_queue *q, uint16_t sqsize) { return sqsize == 666 ? -ENOMEM : 0; }
+static int fake_resize(struct target_queue *q, uint16_t sqsize)
+{
+	return sqsize == 666 ? -ENOMEM : 0;
+}
 
 static void fake_gone(struct th_queue *tq, const char *why)
 {
@@ -153,21 +159,27 @@ static void fake_gone(struct th_queue *tq, const char *why)
 	tq->gone = true;
 	target_queue_closed(&tq->q, why);
 	/* What this side holds: data that is being brought or taken. */
-	cds_list_for_each_entry_safe(cmd, next, &tq->cmds, link)
+	cds_list_for_each_entry_safe (cmd, next, &tq->cmds, link)
 		if (cmd->bringing || cmd->answered)
 			cmd_end(cmd);
 	tell(&tq->closed);
 }
 
-static void fake_close(struct target_queue *q) { fake_gone(container_of(q, struct th_queue, q), "closed by the target"); }
+static void fake_close(struct target_queue *q)
+{
+	fake_gone(container_of(q, struct th_queue, q), "closed by the target");
+}
 
-static void fake_free(struct target_queue *q) { tell(&container_of(q, struct th_queue, q)->freed); }
+static void fake_free(struct target_queue *q)
+{
+	tell(&container_of(q, struct th_queue, q)->freed);
+}
 
-#define FAKE(n, addr)                                                                                                                     \
-	{                                                                                                                                 \
-		.name = n, .trtype = NVMF_TRTYPE_TCP, .needs_addr = addr, .max_inline = 8192, .has_in_capsule_admin = true,              \
-		.listen = fake_listen, .listener_addr = fake_listener_addr, .unlisten = fake_unlisten, .respond = fake_respond,          \
-		.queue_resize = fake_resize, .queue_close = fake_close, .queue_free = fake_free,                                          \
+#define FAKE(n, addr)                                                                                                           \
+	{                                                                                                                       \
+		.name = n, .trtype = NVMF_TRTYPE_TCP, .needs_addr = addr, .max_inline = 8192, .has_in_capsule_admin = true,     \
+		.listen = fake_listen, .listener_addr = fake_listener_addr, .unlisten = fake_unlisten, .respond = fake_respond, \
+		.queue_resize = fake_resize, .queue_close = fake_close, .queue_free = fake_free,                                \
 	}
 static const struct target_transport fake = FAKE("fake", false), fakenet = FAKE("fakenet", true);
 const struct target_transport *const target_transports[] = { &fake, &fakenet, NULL };
@@ -183,7 +195,10 @@ struct nvof_target *th_target_opts(const struct nvof_target_opts *opts)
 	return t;
 }
 
-static void log_to_stderr(void *arg, enum nvof_log_level level, const char *msg) { fprintf(stderr, "# %d %s\n", level, msg); }
+static void log_to_stderr(void *arg, enum nvof_log_level level, const char *msg)
+{
+	fprintf(stderr, "# %d %s\n", level, msg);
+}
 
 struct nvof_target *th_target(unsigned int io_threads)
 {
@@ -199,7 +214,10 @@ struct nvof_target *th_target(unsigned int io_threads)
 	return th_target_opts(&opts);
 }
 
-void th_add_subsys(struct nvof_target *t, const char *nqn) { assert_int_equal(nvof_target_add_subsys(t, nqn, NULL), 0); }
+void th_add_subsys(struct nvof_target *t, const char *nqn)
+{
+	assert_int_equal(nvof_target_add_subsys(t, nqn, NULL), 0);
+}
 
 uint32_t th_add_ns(struct nvof_target *t, const char *nqn, const char *backend)
 {
@@ -216,7 +234,7 @@ struct target_port *th_port(struct nvof_target *t, const char *spec)
 {
 	struct target_port *port;
 
-	cds_list_for_each_entry(port, &t->ports, link)
+	cds_list_for_each_entry (port, &t->ports, link)
 		if (!strcmp(port->spec, spec))
 			return port;
 	fail_msg("no port %s", spec);
@@ -267,7 +285,10 @@ struct th_queue *th_open_port(struct target_port *port)
 	return tq;
 }
 
-struct th_queue *th_open(struct nvof_target *t) { return th_open_port(cds_list_first_entry(&t->ports, struct target_port, link)); }
+struct th_queue *th_open(struct nvof_target *t)
+{
+	return th_open_port(cds_list_first_entry(&t->ports, struct target_port, link));
+}
 
 static void queue_stop(struct loop_work *work)
 {
@@ -293,13 +314,25 @@ void th_close(struct th_queue *q)
 	free(q);
 }
 
-bool th_closed(struct th_queue *q) { return peek(&q->closed); }
+bool th_closed(struct th_queue *q)
+{
+	return peek(&q->closed);
+}
 
-void th_wait_closed(struct th_queue *q) { wait_for(&q->closed); }
+void th_wait_closed(struct th_queue *q)
+{
+	wait_for(&q->closed);
+}
 
-struct target_thread *th_thread(struct th_queue *q) { return q->q.thread; }
+struct target_thread *th_thread(struct th_queue *q)
+{
+	return q->q.thread;
+}
 
-struct target_queue *th_core(struct th_queue *q) { return &q->q; }
+struct target_queue *th_core(struct th_queue *q)
+{
+	return &q->q;
+}
 
 /* ------------------------------------------------------------------------------------------------ commands */
 
@@ -366,7 +399,10 @@ static struct th_cmd *send_cmd(struct th_queue *q, struct nvme_sqe sqe, void *da
 	return cmd;
 }
 
-struct th_cmd *th_send(struct th_queue *q, struct nvme_sqe sqe, void *data, uint32_t len) { return send_cmd(q, sqe, data, len, false, false); }
+struct th_cmd *th_send(struct th_queue *q, struct nvme_sqe sqe, void *data, uint32_t len)
+{
+	return send_cmd(q, sqe, data, len, false, false);
+}
 
 struct th_cmd *th_send_hold(struct th_queue *q, struct nvme_sqe sqe, void *data, uint32_t len)
 {
@@ -397,14 +433,20 @@ struct th_cpl th_wait(struct th_cmd *cmd)
 	return cpl;
 }
 
-bool th_done(struct th_cmd *cmd) { return peek(&cmd->done); }
+bool th_done(struct th_cmd *cmd)
+{
+	return peek(&cmd->done);
+}
 
 struct sync {
 	struct loop_work work;
 	bool done;
 };
 
-static void sync_work(struct loop_work *work) { tell(&container_of(work, struct sync, work)->done); }
+static void sync_work(struct loop_work *work)
+{
+	tell(&container_of(work, struct sync, work)->done);
+}
 
 void th_sync(struct th_queue *q)
 {
@@ -421,7 +463,10 @@ bool th_held(struct th_cmd *cmd)
 	return !peek(&cmd->ended);
 }
 
-struct th_cpl th_cmd(struct th_queue *q, struct nvme_sqe sqe, void *data, uint32_t len) { return th_wait(th_send(q, sqe, data, len)); }
+struct th_cpl th_cmd(struct th_queue *q, struct nvme_sqe sqe, void *data, uint32_t len)
+{
+	return th_wait(th_send(q, sqe, data, len));
+}
 
 struct nvme_sqe th_sqe(uint8_t opcode, uint32_t nsid, uint32_t cdw10, uint32_t cdw11, uint32_t cdw12)
 {
@@ -493,8 +538,7 @@ struct th_cpl th_connect(struct th_queue *q, const struct th_connect *c)
 
 struct nvme_sqe th_property_get_sqe(uint32_t offset, bool is64)
 {
-	struct nvmf_property_cmd cmd = {
-		.opcode = NVMF_OPCODE, .fctype = NVMF_PROPERTY_GET, .attrib = is64, .offset = htole32(offset) };
+	struct nvmf_property_cmd cmd = { .opcode = NVMF_OPCODE, .fctype = NVMF_PROPERTY_GET, .attrib = is64, .offset = htole32(offset) };
 	struct nvme_sqe sqe;
 
 	memcpy(&sqe, &cmd, sizeof(sqe));
@@ -512,7 +556,8 @@ uint64_t th_property_get(struct th_queue *q, uint32_t offset, bool is64)
 struct th_cpl th_property_set(struct th_queue *q, uint32_t offset, uint64_t value)
 {
 	struct nvmf_property_cmd cmd = {
-		.opcode = NVMF_OPCODE, .fctype = NVMF_PROPERTY_SET, .offset = htole32(offset), .value = htole64(value) };
+		.opcode = NVMF_OPCODE, .fctype = NVMF_PROPERTY_SET, .offset = htole32(offset), .value = htole64(value)
+	};
 	struct nvme_sqe sqe;
 
 	memcpy(&sqe, &cmd, sizeof(sqe));
@@ -535,7 +580,10 @@ struct th_queue *th_admin_to(struct nvof_target *t, const char *subnqn, uint16_t
 	return q;
 }
 
-struct th_queue *th_admin(struct nvof_target *t, uint16_t *cntlid) { return th_admin_to(t, SUBNQN, cntlid); }
+struct th_queue *th_admin(struct nvof_target *t, uint16_t *cntlid)
+{
+	return th_admin_to(t, SUBNQN, cntlid);
+}
 
 struct th_queue *th_io(struct nvof_target *t, uint16_t qid, uint16_t cntlid)
 {
@@ -554,8 +602,8 @@ struct th_cpl th_identify(struct th_queue *q, uint8_t cns, uint32_t nsid, void *
 struct th_cpl th_get_log(struct th_queue *q, uint8_t lid, bool rae, uint64_t offset, void *buf, uint32_t len)
 {
 	uint32_t numd = len / 4 - 1;
-	struct nvme_sqe sqe = th_sqe(nvme_admin_get_log_page, TARGET_NSID_ALL, lid | (uint32_t)rae << 15 | numd << 16, numd >> 16,
-				     (uint32_t)offset);
+	struct nvme_sqe sqe =
+		th_sqe(nvme_admin_get_log_page, TARGET_NSID_ALL, lid | (uint32_t)rae << 15 | numd << 16, numd >> 16, (uint32_t)offset);
 
 	sqe.cdw13 = htole32((uint32_t)(offset >> 32));
 	return th_cmd(q, sqe, buf, len);
@@ -566,4 +614,7 @@ struct th_cpl th_set_feature(struct th_queue *q, uint8_t fid, uint32_t value)
 	return th_cmd(q, th_sqe(nvme_admin_set_features, 0, fid, value, 0), NULL, 0);
 }
 
-struct th_cpl th_get_feature(struct th_queue *q, uint8_t fid) { return th_cmd(q, th_sqe(nvme_admin_get_features, 0, fid, 0, 0), NULL, 0); }
+struct th_cpl th_get_feature(struct th_queue *q, uint8_t fid)
+{
+	return th_cmd(q, th_sqe(nvme_admin_get_features, 0, fid, 0, 0), NULL, 0);
+}

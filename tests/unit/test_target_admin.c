@@ -84,7 +84,7 @@ static void identify_ctrl_says_what_hosts_insist_on(void **state)
 	assert_int_equal(le16toh(id->cntlid), cntlid);
 	assert_string_equal(id->subnqn, SUBNQN);
 	assert_memory_equal(id->mn, "nvof      ", 10);
-	assert_int_equal(id->mdts, 8); /* 1 MiB */
+	assert_int_equal(id->mdts, 8);				 /* 1 MiB */
 	assert_int_equal(le32toh(id->ioccsz), (64 + 8192) / 16); /* what the transport takes, not what was configured */
 	assert_int_equal(le32toh(id->iorcsz), 1);
 	assert_int_equal(id->icdoff, 0);
@@ -404,7 +404,10 @@ static void more_changed_namespaces_than_fit_are_told_as_all(void **state)
 
 /* ---- keep alive ---- */
 
-static void keep_alive_is_answered(void **state) { assert_status(th_cmd(admin, th_sqe(nvme_admin_keep_alive, 0, 0, 0, 0), NULL, 0), 0); }
+static void keep_alive_is_answered(void **state)
+{
+	assert_status(th_cmd(admin, th_sqe(nvme_admin_keep_alive, 0, 0, 0, 0), NULL, 0), 0);
+}
 
 /* C028 */
 static void a_silent_host_loses_its_ctrl(void **state)

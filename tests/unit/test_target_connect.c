@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define INVALID_PARAM ST_CMD(CONNECT_INVALID_PARAM)
-#define IATTR_DATA 0x10000u
+#define IATTR_DATA    0x10000u
 
 static struct nvof_target *t;
 
@@ -46,7 +46,10 @@ static void refused(const struct th_connect *c, uint16_t status, uint32_t where)
 	th_close(q);
 }
 
-static void no_ctrl_is_left(void) { assert_int_equal(target_subsys_find(t, SUBNQN)->nr_ctrls, 0); }
+static void no_ctrl_is_left(void)
+{
+	assert_int_equal(target_subsys_find(t, SUBNQN)->nr_ctrls, 0);
+}
 
 /* C001 */
 static void host_identity_that_is_no_identity_is_refused_by_field(void **state)

@@ -229,7 +229,8 @@ static void every_answer_has_its_commands_id(void **state)
 	struct th_cmd *cmd[64];
 
 	for (int i = 0; i < 64; i++)
-		cmd[i] = th_send(io, th_rw(i % 3 ? nvme_cmd_read : nvme_cmd_verify, i % 5 ? FILE_ : 99, (uint64_t)i, 1), back + i * 512, 512);
+		cmd[i] = th_send(io, th_rw(i % 3 ? nvme_cmd_read : nvme_cmd_verify, i % 5 ? FILE_ : 99, (uint64_t)i, 1), back + i * 512,
+				 512);
 	for (int i = 0; i < 64; i++) {
 		struct th_cpl cpl = th_wait(cmd[i]);
 

@@ -226,7 +226,10 @@ static void faults_hold_fail_and_ignore_commands(void **state)
 
 static int calls;
 
-static void go(struct target_queue *q) { __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED); }
+static void go(struct target_queue *q)
+{
+	__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+}
 
 struct point {
 	struct loop_work work;
@@ -250,10 +253,8 @@ static void faults_act_at_link_points(void **state)
 		int nr;
 		bool closed;
 	} cases[] = {
-		{ "on=accept,ignore", TARGET_LINK_ICREQ, 1, false },
-		{ "on=icreq,ignore", TARGET_LINK_ICREQ, 0, false },
-		{ "on=accept,drop", TARGET_LINK_ACCEPT, 0, true },
-		{ "on=icreq,delay=1ms", TARGET_LINK_ICREQ, 1, false },
+		{ "on=accept,ignore", TARGET_LINK_ICREQ, 1, false },	   { "on=icreq,ignore", TARGET_LINK_ICREQ, 0, false },
+		{ "on=accept,drop", TARGET_LINK_ACCEPT, 0, true },	   { "on=icreq,delay=1ms", TARGET_LINK_ICREQ, 1, false },
 		{ "on=icreq,delay=1ms,drop", TARGET_LINK_ICREQ, 0, true },
 	};
 

@@ -256,7 +256,10 @@ static void slow_close(struct backend *b)
 	backend_close(slow.real);
 }
 
-static uint64_t slow_size(struct backend *b) { return 1 << 20; }
+static uint64_t slow_size(struct backend *b)
+{
+	return 1 << 20;
+}
 
 static const struct backend_ops slow_ops = { .name = "slow", .close = slow_close, .size = slow_size, .submit = slow_submit };
 
@@ -332,7 +335,8 @@ static void *stress_io(void *arg)
 		struct th_cmd *cmd[8];
 
 		for (uint32_t j = 0; j < 8; j++)
-			cmd[j] = th_send(s->q, th_rw(j & 1 ? nvme_cmd_write : nvme_cmd_read, 1 + (i + j) % 8, s->slba + j * 8, 8), data[j], 4096);
+			cmd[j] = th_send(s->q, th_rw(j & 1 ? nvme_cmd_write : nvme_cmd_read, 1 + (i + j) % 8, s->slba + j * 8, 8), data[j],
+					 4096);
 		for (uint32_t j = 0; j < 8; j++) {
 			uint16_t status = th_wait(cmd[j]).status;
 
