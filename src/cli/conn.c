@@ -121,9 +121,11 @@ int conn_connect(struct conn *c, const struct conn_args *args, enum conn_kind ki
 
 	fill_opts(&opts, c, args, kind);
 	ret = nvof_ctrl_connect_sync(c->ctx, &opts, &c->ctrl);
-	if (ret)
-		return cli_error(c->cli, ret, "%s", nvof_ctx_errmsg(c->ctx));
-	return EXIT_OK;
+	if (!ret)
+		return EXIT_OK;
+	cli_error(c->cli, ret, "%s", nvof_ctx_errmsg(c->ctx));
+	/* What the library refuses to try is a mistake in the arguments, too. */
+	return ret == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
 int conn_open(struct conn *c, const struct conn_args *args, enum conn_kind kind)

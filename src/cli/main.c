@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/util.h"
 #include "cli/cli.h"
@@ -95,25 +96,53 @@ static int run(struct cli *cli, const struct subcmd *cmd, int argc, char **argv)
 	return ret;
 }
 
+static int show_commands(struct cli *cli)
+{
+	json_object *doc, *list;
+
+	if (!cli->json) {
+		print_commands(stdout);
+		return EXIT_OK;
+	}
+	doc = cli_json_new();
+	list = json_object_new_array();
+	json_object_object_add(doc, "commands", list);
+	for (size_t i = 0; i < ARRAY_SIZE(subcmds); i++) {
+		json_object *o = json_object_new_object();
+
+		json_object_object_add(o, "name", json_object_new_string(subcmds[i].name));
+		json_object_object_add(o, "help", json_object_new_string(subcmds[i].help));
+		json_object_array_add(list, o);
+	}
+	return cli_json(cli, doc);
+}
+
 int cmd_help(struct cli *cli, int argc, char **argv)
 {
 	const struct subcmd *cmd;
 	char *args[] = { "help", "--help", NULL };
 	int used;
 
-	if (argc < 2 || argv[1][0] == '-') {
-		print_commands(stdout);
-		return EXIT_OK;
-	}
+	if (argc < 2 || argv[1][0] == '-')
+		return show_commands(cli);
 	cmd = subcmd_of(argc, argv, &used);
 	if (!cmd)
 		return unknown_command(cli, argc, argv);
-	if (cmd->run == cmd_help) {
-		print_commands(stdout);
-		return EXIT_OK;
-	}
+	if (cmd->run == cmd_help)
+		return show_commands(cli);
 	cli->cmd = cmd;
 	return cmd->run(cli, 2, args);
+}
+
+/* A queue is a connection, and a connection a descriptor: the usual soft limit of 1024 is for programs that use select(). */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int main(int argc, char **argv)
@@ -123,6 +152,7 @@ int main(int argc, char **argv)
 	int used, ret;
 
 	signal(SIGPIPE, SIG_IGN);
+	raise_descriptor_limit();
 	if (argc < 2) {
 		print_commands(stderr);
 		ret = EXIT_USAGE;

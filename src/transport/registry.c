@@ -5,15 +5,12 @@
 #include "transport/host_ops.h"
 #include "transport/target_ops.h"
 
-extern const struct host_transport tcp_host_transport;
-
 extern const struct host_transport tcp_host_transport, loop_host_transport;
 extern const struct target_transport tcp_target_transport, loop_target_transport;
 
 const struct host_transport *const host_transports[] = {
 	&tcp_host_transport,
 	&loop_host_transport,
-	&tcp_host_transport,
 	NULL,
 };
 
