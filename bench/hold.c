@@ -14,7 +14,10 @@
 
 static volatile sig_atomic_t told_to_end;
 
-static void on_term(int nr) { told_to_end = 1; }
+static void on_term(int nr)
+{
+	told_to_end = 1;
+}
 
 static int failed(struct nvof_ctx *ctx, const char *what)
 {
@@ -28,7 +31,8 @@ static void say_first_io(const struct nvof_ctrl *ctrl)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	printf("{\"first_io_ns\": %lld, \"nr_io_queues\": %u}\n", (long long)t.tv_sec * 1000000000 + t.tv_nsec, nvof_ctrl_nr_io_queues(ctrl));
+	printf("{\"first_io_ns\": %lld, \"nr_io_queues\": %u}\n", (long long)t.tv_sec * 1000000000 + t.tv_nsec,
+	       nvof_ctrl_nr_io_queues(ctrl));
 	fflush(stdout);
 }
 

@@ -90,7 +90,8 @@ static void report(const struct run *r, uint64_t ns)
 	}
 	getrusage(RUSAGE_SELF, &usage);
 	printf("{\"iops\": %.1f, \"bytes_per_s\": %.0f, \"seconds\": %.3f, ", ios / seconds, ios * c->o.size / seconds, seconds);
-	printf("\"lat_us\": {\"p50\": %.2f, \"p99\": %.2f}, ", (double)hist_quantile(&c->lat, 0.5) / 1e3, (double)hist_quantile(&c->lat, 0.99) / 1e3);
+	printf("\"lat_us\": {\"p50\": %.2f, \"p99\": %.2f}, ", (double)hist_quantile(&c->lat, 0.5) / 1e3,
+	       (double)hist_quantile(&c->lat, 0.99) / 1e3);
 	printf("\"cpu\": {\"user_s\": %.4f, \"sys_s\": %.4f}, ", seconds_between(r->usage.ru_utime, usage.ru_utime),
 	       seconds_between(r->usage.ru_stime, usage.ru_stime));
 	printf("\"sends_per_io\": %.4f, \"recvs_per_io\": %.4f, \"errors\": 0}\n", (double)c->nr_sends / ios, (double)c->nr_recvs / ios);
@@ -116,20 +117,47 @@ int main(int argc, char **argv)
 
 	while ((opt = getopt(argc, argv, "m:c:p:C:q:S:wA:s:d:W:h:t:")) != -1)
 		switch (opt) {
-		case 'm': r.mode = mode_of(optarg); break;
-		case 'c': cpu = atoi(optarg); break;
-		case 'p': o.port = atoi(optarg); break;
-		case 'C': o.congestion = optarg; break;
-		case 'q': o.qd = (unsigned int)atoi(optarg); break;
-		case 'S': o.size = (uint32_t)atoi(optarg); break;
-		case 'w': o.write = true; break;
-		case 'A': o.area_len = (uint64_t)atoi(optarg) << 20; break;
-		case 's': r.spin_ns = (uint64_t)atoi(optarg) * NS_PER_US; break;
-		case 'd': seconds = atof(optarg); break;
-		case 'W': warmup = atof(optarg); break;
-		case 'h': o.min_direct = (uint32_t)atoi(optarg); break;
-		case 't': o.tail = (uint32_t)atoi(optarg); break;
-		default: return 2;
+		case 'm':
+			r.mode = mode_of(optarg);
+			break;
+		case 'c':
+			cpu = atoi(optarg);
+			break;
+		case 'p':
+			o.port = atoi(optarg);
+			break;
+		case 'C':
+			o.congestion = optarg;
+			break;
+		case 'q':
+			o.qd = (unsigned int)atoi(optarg);
+			break;
+		case 'S':
+			o.size = (uint32_t)atoi(optarg);
+			break;
+		case 'w':
+			o.write = true;
+			break;
+		case 'A':
+			o.area_len = (uint64_t)atoi(optarg) << 20;
+			break;
+		case 's':
+			r.spin_ns = (uint64_t)atoi(optarg) * NS_PER_US;
+			break;
+		case 'd':
+			seconds = atof(optarg);
+			break;
+		case 'W':
+			warmup = atof(optarg);
+			break;
+		case 'h':
+			o.min_direct = (uint32_t)atoi(optarg);
+			break;
+		case 't':
+			o.tail = (uint32_t)atoi(optarg);
+			break;
+		default:
+			return 2;
 		}
 	if (!o.qd || o.qd > UINT16_MAX || o.size < 8 || o.size > o.area_len || o.tail > 256u << 10) {
 		errno = EINVAL;

@@ -44,7 +44,10 @@ void conn_reset_stats(struct conn *c)
 	hist_reset(&c->lat);
 }
 
-static uint8_t *buf_of(struct conn *c, uint16_t cid) { return c->bufs + (size_t)cid * c->o.size; }
+static uint8_t *buf_of(struct conn *c, uint16_t cid)
+{
+	return c->bufs + (size_t)cid * c->o.size;
+}
 
 static uint64_t random_offset(struct conn *c)
 {
@@ -61,7 +64,9 @@ static void queue_request(struct conn *c, uint16_t cid)
 	uint64_t offset = random_offset(c);
 
 	memset(cmd, 0, sizeof(*cmd));
-	cmd->h = (struct pdu_hdr){ .type = PDU_CMD, .hlen = CMD_LEN, .pdo = c->o.write ? CMD_LEN : 0, .plen = CMD_LEN + (c->o.write ? c->o.size : 0) };
+	cmd->h = (struct pdu_hdr){
+		.type = PDU_CMD, .hlen = CMD_LEN, .pdo = c->o.write ? CMD_LEN : 0, .plen = CMD_LEN + (c->o.write ? c->o.size : 0)
+	};
 	cmd->opcode = c->o.write ? OP_WRITE : OP_READ;
 	cmd->cid = cid;
 	cmd->nsid = 1;
@@ -183,7 +188,8 @@ static void answer_begins(struct conn *c)
 {
 	const struct answer *a = &c->hdr;
 
-	if (a->cid >= c->o.qd || !c->flying[a->cid] || a->h.type != (c->o.write ? PDU_RSP : PDU_C2H_DATA) || a->len != (c->o.write ? 0 : c->o.size)) {
+	if (a->cid >= c->o.qd || !c->flying[a->cid] || a->h.type != (c->o.write ? PDU_RSP : PDU_C2H_DATA) ||
+	    a->len != (c->o.write ? 0 : c->o.size)) {
 		errno = EPROTO;
 		DIE("an answer of type %u, cid %u, %u bytes", a->h.type, a->cid, a->len);
 	}

@@ -44,7 +44,7 @@ struct conn {
 };
 
 void conn_init(struct conn *c, const struct conn_opts *o);
-void conn_start(struct conn *c);	/* puts all requests in flight */
+void conn_start(struct conn *c); /* puts all requests in flight */
 void conn_reset_stats(struct conn *c);
 /* Sends what is queued.  Return: false when the socket is full. */
 bool conn_flush(struct conn *c);

@@ -195,13 +195,26 @@ int main(int argc, char **argv)
 
 	while ((opt = getopt(argc, argv, "n:d:m:p:c:t:")) != -1)
 		switch (opt) {
-		case 'n': n = atoi(optarg); break;
-		case 'd': server.delay_ns = (uint64_t)atoi(optarg) * NS_PER_US; break;
-		case 'm': serial = !strcmp(optarg, "serial"); break;
-		case 'p': port = atoi(optarg); break;
-		case 'c': host_cpu = atoi(optarg); break;
-		case 't': target_cpu = atoi(optarg); break;
-		default: return 2;
+		case 'n':
+			n = atoi(optarg);
+			break;
+		case 'd':
+			server.delay_ns = (uint64_t)atoi(optarg) * NS_PER_US;
+			break;
+		case 'm':
+			serial = !strcmp(optarg, "serial");
+			break;
+		case 'p':
+			port = atoi(optarg);
+			break;
+		case 'c':
+			host_cpu = atoi(optarg);
+			break;
+		case 't':
+			target_cpu = atoi(optarg);
+			break;
+		default:
+			return 2;
 		}
 	if (n < 1 || n > CONNS_MAX) {
 		errno = EINVAL;

@@ -17,12 +17,12 @@
 #define NS_PER_US 1000ull
 #define NS_PER_S  1000000000ull
 
-#define DIE(...)                                             \
-	do {                                                 \
-		int err_ = errno;                            \
-		fprintf(stderr, __VA_ARGS__);                \
-		fprintf(stderr, ": %s\n", strerror(err_));   \
-		exit(EXIT_FAILURE);                          \
+#define DIE(...)                                           \
+	do {                                               \
+		int err_ = errno;                          \
+		fprintf(stderr, __VA_ARGS__);              \
+		fprintf(stderr, ": %s\n", strerror(err_)); \
+		exit(EXIT_FAILURE);                        \
 	} while (0)
 
 struct pdu_hdr {

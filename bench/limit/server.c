@@ -253,13 +253,26 @@ int main(int argc, char **argv)
 
 	while ((opt = getopt(argc, argv, "p:c:C:bs:A:")) != -1)
 		switch (opt) {
-		case 'p': port = atoi(optarg); break;
-		case 'c': cpu = atoi(optarg); break;
-		case 'C': congestion = optarg; break;
-		case 'b': s.busy = true; break;
-		case 's': s.spin_ns = (uint64_t)atoi(optarg) * NS_PER_US; break;
-		case 'A': s.area_len = (uint64_t)atoi(optarg) << 20; break;
-		default: return 2;
+		case 'p':
+			port = atoi(optarg);
+			break;
+		case 'c':
+			cpu = atoi(optarg);
+			break;
+		case 'C':
+			congestion = optarg;
+			break;
+		case 'b':
+			s.busy = true;
+			break;
+		case 's':
+			s.spin_ns = (uint64_t)atoi(optarg) * NS_PER_US;
+			break;
+		case 'A':
+			s.area_len = (uint64_t)atoi(optarg) << 20;
+			break;
+		default:
+			return 2;
 		}
 	pin(cpu);
 	s.area = huge_area(s.area_len);
