@@ -111,13 +111,18 @@ static inline void test_resize(struct backend *b, uint64_t size)
 		fail_msg("%s", error_msg(&err));
 }
 
+/* No byte of it is zero.  Eight at a time: the thread sanitizer makes each access dear. */
 static inline void test_fill(uint8_t *buf, size_t len, unsigned int seed)
 {
+	uint64_t v = seed;
 	size_t i;
 
-	for (i = 0; i < len; i++) {
-		seed = seed * 1103515245 + 12345;
-		buf[i] = (uint8_t)(seed >> 16) | 1; /* never zero */
+	for (i = 0; i < len; i += sizeof(v)) {
+		uint64_t odd;
+
+		v = v * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		odd = v | UINT64_C(0x0101010101010101);
+		memcpy(buf + i, &odd, min_size(sizeof(odd), len - i));
 	}
 }
 
