@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nvof demo: a host and a target in one process, over TCP on the loopback.  Each step has a file of its own and leaves its figures in struct
- * demo; the screen, the JSON document and the report are made from them at the end.
+ * nvof demo: a host and a target in one process, over TCP on the loopback.  Each step has a file of its own and leaves its figures in
+ * struct demo; the screen, the JSON document and the report are made from them at the end.
  */
 #ifndef NVOF_CLI_DEMO_H
 #define NVOF_CLI_DEMO_H
@@ -12,9 +12,9 @@
 #include "base/hist.h"
 #include "cli/cli.h"
 
-#define DEMO_NQN "nqn.2014-08.org.nvmexpress:uuid:1d3a5a2e-6b0e-4a53-9c58-6e766f660001"
+#define DEMO_NQN	"nqn.2014-08.org.nvmexpress:uuid:1d3a5a2e-6b0e-4a53-9c58-6e766f660001"
 #define DEMO_VERIFY_LEN (1u << 20) /* bytes written to each namespace */
-#define DEMO_NR_IO 3
+#define DEMO_NR_IO	3
 
 /* One connect.  The spans are a copy: the ctrl may be gone. */
 struct demo_setup {
@@ -61,7 +61,7 @@ void demo_stop(struct demo *demo);
 
 /* "All that was measured", for -o json and the report. */
 json_object *demo_json(const struct demo *demo);
-void demo_screen(const struct demo *demo);
+void demo_screen(const struct demo *demo, bool has_report);
 int demo_write_report(const struct demo *demo, json_object *doc);
 
 /* What is being done now, on a terminal's last line; NULL wipes it out. */

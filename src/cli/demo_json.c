@@ -7,7 +7,10 @@
 #include "base/util.h"
 #include "cli/demo.h"
 
-static void add(json_object *to, const char *key, json_object *value) { json_object_object_add(to, key, value); }
+static void add(json_object *to, const char *key, json_object *value)
+{
+	json_object_object_add(to, key, value);
+}
 
 /* One decimal of a microsecond is enough, and keeps the report small. */
 static json_object *rounded(double v)
@@ -46,7 +49,10 @@ static json_object *setup_json(const struct demo_setup *setup)
 	return o;
 }
 
-static json_object *quantile(const struct hist *lat, double q) { return rounded((double)hist_quantile(lat, q) / NSEC_PER_USEC); }
+static json_object *quantile(const struct hist *lat, double q)
+{
+	return rounded((double)hist_quantile(lat, q) / NSEC_PER_USEC);
+}
 
 /* The percentile curve: ever finer towards 1, as each further nine matters as much as the one before. */
 static json_object *curve_json(const struct hist *lat)
@@ -99,7 +105,8 @@ static json_object *machine_json(void)
 
 json_object *demo_json(const struct demo *demo)
 {
-	json_object *doc = cli_json_new(), *setup = json_object_new_object(), *verify = json_object_new_object(), *io = json_object_new_array();
+	json_object *doc = cli_json_new(), *setup = json_object_new_object(), *verify = json_object_new_object(),
+		    *io = json_object_new_array();
 
 	add(doc, "version", json_object_new_string(nvof_version()));
 	add(doc, "delay_ms", json_object_new_uint64(demo->delay_ms));

@@ -20,8 +20,13 @@ struct look {
 static struct look look_of_stdout(void)
 {
 	static const struct look plain = { .bold = "", .good = "", .bad = "", .bar1 = "", .bar2 = "", .soft = "", .off = "" };
-	static const struct look colour = { .bold = "\033[1m", .good = "\033[32m", .bad = "\033[31m", .bar1 = "\033[33m",
-					    .bar2 = "\033[32m", .soft = "\033[2m", .off = "\033[0m" };
+	static const struct look colour = { .bold = "\033[1m",
+					    .good = "\033[32m",
+					    .bad = "\033[31m",
+					    .bar1 = "\033[33m",
+					    .bar2 = "\033[32m",
+					    .soft = "\033[2m",
+					    .off = "\033[0m" };
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 	bool colours = isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && strcmp(term, "dumb");
 	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
@@ -83,8 +88,11 @@ static void print_setup(const struct demo *demo, const struct look *look)
 	double serial = demo->serial.times.total_us / 1000, parallel = demo->parallel.times.total_us / 1000;
 	double longest = serial > parallel ? serial : parallel;
 
-	printf("  %s1  Connect %u I/O queues%s to a target that takes %u ms for each answer\n\n", look->bold, nvof_ctrl_nr_io_queues(demo->ctrl),
-	       look->off, (unsigned int)demo->delay_ms);
+	printf("  %s1  Connect %u I/O queues%s to a target that ", look->bold, nvof_ctrl_nr_io_queues(demo->ctrl), look->off);
+	if (demo->delay_ms)
+		printf("takes %u ms for each answer\n\n", (unsigned int)demo->delay_ms);
+	else
+		printf("answers at once\n\n");
 	printf("     one by one    ");
 	print_bar(look, look->bar1, serial / longest);
 	printf(" %6.0f ms\n     all together  ", serial);
@@ -115,7 +123,8 @@ static void print_io(const struct demo *demo, const struct look *look)
 		int wide = look->utf8 ? 1 : 0;
 
 		per_s((double)io->nr_ios / seconds, iops, sizeof(iops));
-		snprintf(rate, sizeof(rate), bytes_per_s >= 1e9 ? "%.2f GB" : "%.0f MB", bytes_per_s >= 1e9 ? bytes_per_s / 1e9 : bytes_per_s / 1e6);
+		snprintf(rate, sizeof(rate), bytes_per_s >= 1e9 ? "%.2f GB" : "%.0f MB",
+			 bytes_per_s >= 1e9 ? bytes_per_s / 1e9 : bytes_per_s / 1e6);
 		micro(&io->lat, 0.5, look, half, sizeof(half));
 		micro(&io->lat, 0.99, look, most, sizeof(most));
 		printf("     %-24s %9s %11s   %*s %*s\n", io->name, iops, rate, 11 + (wide && strstr(half, "µ")), half,
@@ -124,7 +133,7 @@ static void print_io(const struct demo *demo, const struct look *look)
 	printf("\n");
 }
 
-void demo_screen(const struct demo *demo)
+void demo_screen(const struct demo *demo, bool has_report)
 {
 	struct look look = look_of_stdout();
 
@@ -132,5 +141,6 @@ void demo_screen(const struct demo *demo)
 	print_setup(demo, &look);
 	print_verify(demo, &look);
 	print_io(demo, &look);
-	printf("  Queue by queue, and the latency curve, in your browser: %s%s%s\n\n", look.bold, demo->report, look.off);
+	if (has_report)
+		printf("  Queue by queue, and the latency curve, in your browser: %s%s%s\n\n", look.bold, demo->report, look.off);
 }

@@ -65,8 +65,8 @@ static int all_namespaces(struct demo *demo, const char *what, submit_fn *submit
 		struct nvof_hctx *hctx = nvof_ctrl_hctx(demo->ctrl, i % nvof_ctrl_nr_hctx(demo->ctrl));
 
 		do {
-			ret = submit(hctx, demo->ns[i], DEMO_VERIFY_LEN / nvof_ns_block_size(demo->ns[i]), buf + (size_t)i * DEMO_VERIFY_LEN,
-				     &round);
+			ret = submit(hctx, demo->ns[i], DEMO_VERIFY_LEN / nvof_ns_block_size(demo->ns[i]),
+				     buf + (size_t)i * DEMO_VERIFY_LEN, &round);
 		} while (ret == -EAGAIN && nvof_ctx_poll(demo->ctx, -1) >= 0);
 		if (ret)
 			break;
