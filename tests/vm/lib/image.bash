@@ -4,7 +4,7 @@
 
 # Everything the images are made from; they are made anew when it changes.
 vm_recipe() {
-	sha256sum "$vm_dir"/guest-{packages,modules,init} "$vm_dir"/lib/{packages,kernel,modules,image}.bash | sha256sum | cut -c 1-12
+	cat "$vm_dir"/guest-{packages,modules,init} "$vm_dir"/lib/{packages,kernel,modules,image}.bash | sha256sum | cut -c 1-12
 }
 
 vm_list() { sed 's/#.*//; /^[[:space:]]*$/d' "$1"; }
@@ -57,7 +57,7 @@ vm_unpack_debs() {
 	mkdir -p "$1"/usr/{bin,sbin,lib,lib64}
 	for dir in bin sbin lib lib64; do ln -s "usr/$dir" "$1/$dir"; done
 	for deb in $2; do
-		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$1" --keep-directory-symlink \
+		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$1" --no-same-owner --keep-directory-symlink \
 			--exclude='./usr/share/doc/*' --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' --exclude='./boot/System.map*' || return
 	done
 	mkdir -p "$1"/{dev,proc,sys,run,tmp,job,root,mnt}
