@@ -150,8 +150,8 @@ struct nvof_target *target_port_target(const struct target_port *port);
  * For transports whose hosts live in this process: calls open() with the target's port of that transport and a place for the connection
  * (it posts the beginning to loop; the place is used up as above).  Any thread.  0, or -ECONNREFUSED: the target has no such port.
  */
-int target_open_inproc(struct nvof_target *t, const struct target_transport *ops, void (*open)(struct target_port *port, struct loop *loop, void *arg),
-		       void *arg);
+int target_open_inproc(struct nvof_target *t, const struct target_transport *ops,
+		       void (*open)(struct target_port *port, struct loop *loop, void *arg), void *arg);
 /* A connection exists; on the thread of loop.  Fails with -ESHUTDOWN when the target is draining, -ENOMEM ...: close it then. */
 int target_queue_init(struct target_queue *q, const struct target_transport *ops, struct target_port *port, struct loop *loop);
 /*

@@ -163,7 +163,9 @@ bool raw_recv(struct raw *r, struct raw_pdu *in)
 
 void raw_icreq(struct raw *r, uint16_t pfv, uint8_t hpda, uint8_t dgst)
 {
-	struct nvme_tcp_ic ic = { .hdr = { NVME_TCP_ICREQ, 0, sizeof(ic), 0, htole32(sizeof(ic)) }, .pfv = htole16(pfv), .pda = hpda, .dgst = dgst };
+	struct nvme_tcp_ic ic = {
+		.hdr = { NVME_TCP_ICREQ, 0, sizeof(ic), 0, htole32(sizeof(ic)) }, .pfv = htole16(pfv), .pda = hpda, .dgst = dgst
+	};
 
 	r->hpda = hpda;
 	raw_send(r, &ic, sizeof(ic));

@@ -17,10 +17,19 @@ static void note(const char *why)
 	snprintf(ft.why, sizeof(ft.why), "%s", why);
 }
 
-struct loop *target_place(struct nvof_target *target) { return ft.loop; }
+struct loop *target_place(struct nvof_target *target)
+{
+	return ft.loop;
+}
 void target_unplace(struct nvof_target *target, struct loop *loop) {}
-struct nvof_target *target_port_target(const struct target_port *port) { return NULL; }
-const struct target_link_params *target_port_params(const struct target_port *port) { return &ft.params; }
+struct nvof_target *target_port_target(const struct target_port *port)
+{
+	return NULL;
+}
+const struct target_link_params *target_port_params(const struct target_port *port)
+{
+	return &ft.params;
+}
 
 int target_queue_init(struct target_queue *q, const struct target_transport *ops, struct target_port *port, struct loop *loop)
 {

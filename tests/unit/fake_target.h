@@ -22,10 +22,10 @@ enum {
 	FT_FLUSH = 0x00,
 	FT_WRITE = 0x01,
 	FT_READ = 0x02,
-	FT_RESULT = 0x0c,   /* answers with result 0x1234 */
-	FT_READ_ERR = 0x12, /* a read that fails with 0281h after it was begun */
+	FT_RESULT = 0x0c,      /* answers with result 0x1234 */
+	FT_READ_ERR = 0x12,    /* a read that fails with 0281h after it was begun */
 	FT_READ_RESULT = 0x22, /* a read whose CQE has a result */
-	FT_BAD = 0xc3,	    /* refused with 02h before any data */
+	FT_BAD = 0xc3,	       /* refused with 02h before any data */
 };
 
 #define FT_MAX_LEN (8u << 20)
@@ -44,9 +44,9 @@ struct fake {
 	unsigned int nr_begun, nr_executed, nr_rejected, nr_responded, nr_ended;
 	uint16_t last_status; /* of the last reject */
 	char why[256];
-	uint8_t *data;	      /* what reads give and writes store: byte i is at [i] of every command */
-	uint32_t written;     /* bytes of the last write that was executed */
-	uint32_t piece;	      /* iovec length of reads and writes; 0: one piece */
+	uint8_t *data;	  /* what reads give and writes store: byte i is at [i] of every command */
+	uint32_t written; /* bytes of the last write that was executed */
+	uint32_t piece;	  /* iovec length of reads and writes; 0: one piece */
 };
 
 extern struct fake ft;

@@ -22,8 +22,14 @@ static void run_a(struct loop_work *w)
 	loop_work_cancel(t.loop, &t.b);
 }
 
-static void run_b(struct loop_work *w) { t.ran_b++; }
-static void run_c(struct loop_work *w) { t.ran_c++; }
+static void run_b(struct loop_work *w)
+{
+	t.ran_b++;
+}
+static void run_c(struct loop_work *w)
+{
+	t.ran_c++;
+}
 
 static int setup(void **state)
 {

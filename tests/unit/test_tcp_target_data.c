@@ -11,7 +11,7 @@
 #include "transport/tcp/tcp_target.h"
 
 #define TRANSIENT 0x22
-#define DNR 0x4000
+#define DNR	  0x4000
 
 static uint8_t *pattern(uint32_t len, uint8_t seed)
 {
@@ -166,12 +166,18 @@ static void h2c_data_nobody_asked_for_ends_the_connection(void **state)
 		uint16_t fes;
 		uint32_t fei;
 	} want[NR] = {
-		[UNKNOWN_TTAG] = { NVME_TCP_FES_INVALID_HDR, 10 }, [FFFF] = { NVME_TCP_FES_INVALID_HDR, 10 },
-		[READ] = { NVME_TCP_FES_SEQUENCE, 0 },		   [NOT_YET] = { NVME_TCP_FES_SEQUENCE, 0 },
-		[CID] = { NVME_TCP_FES_INVALID_HDR, 8 },	   [BEYOND] = { NVME_TCP_FES_RANGE, 0 },
-		[SKIP] = { NVME_TCP_FES_RANGE, 0 },		   [REPEAT] = { NVME_TCP_FES_RANGE, 0 },
-		[EARLY_LAST] = { NVME_TCP_FES_INVALID_HDR, 1 },	   [NO_LAST] = { NVME_TCP_FES_INVALID_HDR, 1 },
-		[TOO_BIG] = { NVME_TCP_FES_LIMIT, 0 },		   [AFTER] = { NVME_TCP_FES_SEQUENCE, 0 },
+		[UNKNOWN_TTAG] = { NVME_TCP_FES_INVALID_HDR, 10 },
+		[FFFF] = { NVME_TCP_FES_INVALID_HDR, 10 },
+		[READ] = { NVME_TCP_FES_SEQUENCE, 0 },
+		[NOT_YET] = { NVME_TCP_FES_SEQUENCE, 0 },
+		[CID] = { NVME_TCP_FES_INVALID_HDR, 8 },
+		[BEYOND] = { NVME_TCP_FES_RANGE, 0 },
+		[SKIP] = { NVME_TCP_FES_RANGE, 0 },
+		[REPEAT] = { NVME_TCP_FES_RANGE, 0 },
+		[EARLY_LAST] = { NVME_TCP_FES_INVALID_HDR, 1 },
+		[NO_LAST] = { NVME_TCP_FES_INVALID_HDR, 1 },
+		[TOO_BIG] = { NVME_TCP_FES_LIMIT, 0 },
+		[AFTER] = { NVME_TCP_FES_SEQUENCE, 0 },
 	};
 	uint8_t *data = pattern(65536, 0);
 	int row;
@@ -259,9 +265,15 @@ static void sgls_that_contradict_the_capsule_fail_alone(void **state)
 		uint32_t len, data_len, offset;
 		uint16_t status;
 	} rows[] = {
-		{ NVME_SGL_OFFSET, 512, 4096, 0, 0x0f },   { NVME_SGL_OFFSET, 4096, 512, 0, 0x0f },  { NVME_SGL_OFFSET, 4096, 0, 0, 0x0f },
-		{ NVME_SGL_OFFSET, 4096, 4096, 512, 0x16 }, { NVME_SGL_TRANSPORT, 4096, 4096, 0, 0x0f }, { 0x0f, 4096, 4096, 0, 0x11 },
-		{ 0x0f, 4096, 0, 0, 0x11 },		   { NVME_SGL_KEYED, 4096, 0, 0, 0x11 },     { 0x00, 4096, 0, 0, 0x11 },
+		{ NVME_SGL_OFFSET, 512, 4096, 0, 0x0f },
+		{ NVME_SGL_OFFSET, 4096, 512, 0, 0x0f },
+		{ NVME_SGL_OFFSET, 4096, 0, 0, 0x0f },
+		{ NVME_SGL_OFFSET, 4096, 4096, 512, 0x16 },
+		{ NVME_SGL_TRANSPORT, 4096, 4096, 0, 0x0f },
+		{ 0x0f, 4096, 4096, 0, 0x11 },
+		{ 0x0f, 4096, 0, 0, 0x11 },
+		{ NVME_SGL_KEYED, 4096, 0, 0, 0x11 },
+		{ 0x00, 4096, 0, 0, 0x11 },
 		{ 0x00, 0, 4096, 0, 0x0f },
 	};
 	uint8_t *data = pattern(4096, 0);

@@ -16,9 +16,9 @@
 #include <nvof/nvof.h>
 #include <nvof/target.h>
 
-#define NQN "nqn.2024-01.org.example:transport"
+#define NQN	"nqn.2024-01.org.example:transport"
 #define HOSTNQN "nqn.2014-08.org.nvmexpress:uuid:11111111-2222-4333-8444-555555555555"
-#define MIB (1u << 20)
+#define MIB	(1u << 20)
 
 /* A block that was written by one connection and is read by the next is ordered by the network, which ThreadSanitizer can't see. */
 __attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
@@ -248,8 +248,8 @@ static void storm_done(void *arg, const struct nvof_cpl *cpl)
 
 static void storm_go(struct storm *s)
 {
-	int ret = s->write ? nvof_write(s->w->hctx, s->w->ns, s->slba, s->nlb, s->buf, 0, storm_done, s) :
-			     nvof_read(s->w->hctx, s->w->ns, s->slba, s->nlb, s->buf, 0, storm_done, s);
+	int ret = s->write ? nvof_write(s->w->hctx, s->w->ns, s->slba, s->nlb, s->buf, 0, storm_done, s)
+			   : nvof_read(s->w->hctx, s->w->ns, s->slba, s->nlb, s->buf, 0, storm_done, s);
 
 	if (!ret)
 		s->w->in_flight++;
@@ -492,9 +492,15 @@ static void a_polled_target_serves(const char *tr)
 	nvof_target_free(w->t);
 }
 
-#define BOTH(f)                                                                                                                           \
-	static void f##_over_tcp(void **state) { f("tcp"); }                                                                              \
-	static void f##_over_loop(void **state) { f("loop"); }
+#define BOTH(f)                                 \
+	static void f##_over_tcp(void **state)  \
+	{                                       \
+		f("tcp");                       \
+	}                                       \
+	static void f##_over_loop(void **state) \
+	{                                       \
+		f("loop");                      \
+	}
 
 BOTH(written_data_comes_back)
 BOTH(odd_iovecs_carry_data)

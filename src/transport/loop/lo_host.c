@@ -8,8 +8,8 @@
 
 #include "transport/loop/lo_link.h"
 
-#define TURN_MAX 1024		/* messages per turn: the other queues want theirs */
-#define COPY_MAX (1024 * 1024)	/* so many bytes are copied, then their requests are completed */
+#define TURN_MAX 1024	       /* messages per turn: the other queues want theirs */
+#define COPY_MAX (1024 * 1024) /* so many bytes are copied, then their requests are completed */
 
 struct lo_endpoint {
 	struct nvof_target *target; /* outlives the ctrl */

@@ -76,7 +76,7 @@ struct lo_link {
 	struct nvof_target *owner;
 	struct target_port *port;
 	bool started, up, ending, ended;
-	bool in_work;	/* the host is woken at the end of the batch */
+	bool in_work;	  /* the host is woken at the end of the batch */
 	uint32_t nr_used; /* slots beyond were never in use */
 	uint32_t nr_acks; /* slots in LO_SLOT_ACK */
 	struct loop_defer finish, wake_host;
@@ -99,7 +99,10 @@ void lo_end_detach(struct lo_end *e);
 /* Any thread: cb will run, once for many wakes. */
 void lo_end_wake(struct lo_end *e);
 /* First in cb: what is sent from now on wakes again. */
-static inline void lo_end_awake(struct lo_end *e) { atomic_exchange(&e->posted, false); }
+static inline void lo_end_awake(struct lo_end *e)
+{
+	atomic_exchange(&e->posted, false);
+}
 
 void lo_send(struct lo_end *to, enum lo_op op, uint32_t slot);
 

@@ -13,7 +13,7 @@
 #include "transport/loop/lo_link.h"
 
 #define LINGER_NS (200 * NSEC_PER_MSEC)
-#define TURN_MAX 1024 /* messages of one link per turn: the others want theirs */
+#define TURN_MAX  1024 /* messages of one link per turn: the others want theirs */
 
 static struct lo_link *to_link(struct target_queue *q)
 {
@@ -274,7 +274,8 @@ static int lo_queue_resize(struct target_queue *q, uint16_t sqsize)
 	return sqsize < to_link(q)->nr_slots ? 0 : -ENOMEM;
 }
 
-static int lo_listen(struct target_port *port, struct loop *loop, const char *addr, const char *svc, struct target_listener **lp, struct error *err)
+static int lo_listen(struct target_port *port, struct loop *loop, const char *addr, const char *svc, struct target_listener **lp,
+		     struct error *err)
 {
 	/* Hosts find the port itself. */
 	*lp = (struct target_listener *)port;
@@ -288,9 +289,7 @@ static void lo_listener_addr(const struct target_listener *l, char *addr, size_t
 	*adrfam = NVMF_ADDR_FAMILY_LOOP;
 }
 
-static void lo_unlisten(struct target_listener *l)
-{
-}
+static void lo_unlisten(struct target_listener *l) {}
 
 const struct target_transport loop_target_transport = {
 	.name = "loop",

@@ -16,17 +16,17 @@
 #include "transport/target_ops.h"
 #include "transport/tcp/tcp_sock.h"
 
-#define TT_FIRST_SLOTS 40		/* before Connect: an admin queue of the hosts in use (32 entries), with some room */
-#define TT_STAGING (256 * 1024)		/* many small PDUs in one recv; on the stack of whoever receives, nothing stays in it */
-#define TT_TAIL (16 * 1024)		/* staging behind a payload that goes straight to its place */
-#define TT_DIRECT_MIN (32 * 1024)	/* H2CData and capsule payloads from this size on go straight to their place */
-#define TT_RX_TURN (1024 * 1024)	/* bytes of one connection per turn: the others want theirs */
-#define TT_TX_TURN (4 * 1024 * 1024)
-#define TT_C2H_MAX (1024 * 1024)	/* payload of one C2HData PDU: hosts want few */
-#define TT_IOV_MAX 1024			/* UIO_MAXIOV: pieces of one sendmsg */
-#define TT_HDR_ROOM (32 * 1024)		/* headers and digests of one sendmsg */
-#define TT_FLUSH_NS NSEC_PER_SEC	      /* for a peer to take the last bytes, */
-#define TT_LINGER_NS (100 * NSEC_PER_MSEC) /* and then to close */
+#define TT_FIRST_SLOTS 40	     /* before Connect: an admin queue of the hosts in use (32 entries), with some room */
+#define TT_STAGING     (256 * 1024)  /* many small PDUs in one recv; on the stack of whoever receives, nothing stays in it */
+#define TT_TAIL	       (16 * 1024)   /* staging behind a payload that goes straight to its place */
+#define TT_DIRECT_MIN  (32 * 1024)   /* H2CData and capsule payloads from this size on go straight to their place */
+#define TT_RX_TURN     (1024 * 1024) /* bytes of one connection per turn: the others want theirs */
+#define TT_TX_TURN     (4 * 1024 * 1024)
+#define TT_C2H_MAX     (1024 * 1024)	     /* payload of one C2HData PDU: hosts want few */
+#define TT_IOV_MAX     1024		     /* UIO_MAXIOV: pieces of one sendmsg */
+#define TT_HDR_ROOM    (32 * 1024)	     /* headers and digests of one sendmsg */
+#define TT_FLUSH_NS    NSEC_PER_SEC	     /* for a peer to take the last bytes, */
+#define TT_LINGER_NS   (100 * NSEC_PER_MSEC) /* and then to close */
 
 /* What can stand in the send queue. */
 enum tx_kind { TX_ICRESP, TX_TERM, TX_R2T, TX_RSP };
@@ -38,11 +38,11 @@ struct tx_item {
 
 enum slot_state {
 	SLOT_FREE,
-	SLOT_CAPSULE,	/* its in-capsule data arrives */
-	SLOT_R2T,	/* an R2T waits to be sent */
-	SLOT_H2C,	/* H2CData is awaited */
-	SLOT_CORE,	/* the target core has it */
-	SLOT_TX,	/* its answer waits to be sent, or is on its way */
+	SLOT_CAPSULE, /* its in-capsule data arrives */
+	SLOT_R2T,     /* an R2T waits to be sent */
+	SLOT_H2C,     /* H2CData is awaited */
+	SLOT_CORE,    /* the target core has it */
+	SLOT_TX,      /* its answer waits to be sent, or is on its way */
 };
 
 struct tt_slot {
@@ -50,9 +50,9 @@ struct tt_slot {
 	struct tx_item tx;
 	struct tt_slot *next_free;
 	enum slot_state state;
-	uint16_t ttag;		/* == its index */
-	bool digest_bad;	/* some of its data failed the data digest: it must not be executed */
-	bool crc_valid;		/* crc is that of the payload at tx_done */
+	uint16_t ttag;	 /* == its index */
+	bool digest_bad; /* some of its data failed the data digest: it must not be executed */
+	bool crc_valid;	 /* crc is that of the payload at tx_done */
 	/* receiving: bytes in place; the R2T under way ends at r2t_end; where the next byte goes */
 	uint32_t rx_done, r2t_end;
 	uint32_t rx_iov;
@@ -63,20 +63,20 @@ struct tt_slot {
 };
 
 enum conn_state {
-	CONN_NEW,	/* accepted; on its way to its loop */
-	CONN_ACCEPT,	/* the accept fault point holds it; nothing is read */
-	CONN_ICREQ,	/* ICReq is awaited */
-	CONN_IC_HELD,	/* the ICReq fault point holds it; nothing is read */
+	CONN_NEW,     /* accepted; on its way to its loop */
+	CONN_ACCEPT,  /* the accept fault point holds it; nothing is read */
+	CONN_ICREQ,   /* ICReq is awaited */
+	CONN_IC_HELD, /* the ICReq fault point holds it; nothing is read */
 	CONN_READY,
-	CONN_FLUSH,	/* ending: what is queued still leaves (bounded); what comes is thrown away */
-	CONN_LINGER,	/* our side is shut down; waits (bounded) for the peer to close */
-	CONN_CLOSED,	/* target_queue_closed() was called */
+	CONN_FLUSH,  /* ending: what is queued still leaves (bounded); what comes is thrown away */
+	CONN_LINGER, /* our side is shut down; waits (bounded) for the peer to close */
+	CONN_CLOSED, /* target_queue_closed() was called */
 	CONN_NR_STATES,
 };
 
 struct tt_conn {
 	struct target_queue q;
-	enum conn_state state;	/* changed by conn_enter() only */
+	enum conn_state state; /* changed by conn_enter() only */
 	int fd;
 	struct loop_fd lf;
 	struct loop_work hand_over; /* from the listener's loop to its own */
@@ -86,8 +86,8 @@ struct tt_conn {
 
 	/* agreed by the IC exchange */
 	bool hdgst, ddgst;
-	uint8_t hpda;		/* alignment the host asked for, 0's based dwords */
-	uint32_t r2t_max;	/* bytes of one R2T */
+	uint8_t hpda;	  /* alignment the host asked for, 0's based dwords */
+	uint32_t r2t_max; /* bytes of one R2T */
 
 	/* receive */
 	struct nvme_tcp_rx rx;
@@ -97,8 +97,8 @@ struct tt_conn {
 
 	/* send */
 	struct tx_item *tx_head, *tx_tail;
-	uint32_t tx_off;	/* bytes of the head's PDU under way that have left */
-	bool tx_blocked;	/* the socket is full: EPOLLOUT is awaited */
+	uint32_t tx_off; /* bytes of the head's PDU under way that have left */
+	bool tx_blocked; /* the socket is full: EPOLLOUT is awaited */
 	struct tx_item icresp, term;
 	struct {
 		struct nvme_tcp_term pdu;
@@ -118,11 +118,20 @@ struct tt_conn {
 
 extern const struct target_transport tcp_target_transport;
 
-static inline struct tt_conn *to_tt_conn(struct target_queue *q) { return container_of(q, struct tt_conn, q); }
-static inline struct tt_slot *to_tt_slot(struct target_req *req) { return container_of(req, struct tt_slot, req); }
+static inline struct tt_conn *to_tt_conn(struct target_queue *q)
+{
+	return container_of(q, struct tt_conn, q);
+}
+static inline struct tt_slot *to_tt_slot(struct target_req *req)
+{
+	return container_of(req, struct tt_slot, req);
+}
 
 /* The link is good: nothing has begun to end it. */
-static inline bool conn_alive(const struct tt_conn *c) { return c->state < CONN_FLUSH; }
+static inline bool conn_alive(const struct tt_conn *c)
+{
+	return c->state < CONN_FLUSH;
+}
 
 /* ---- life ---- */
 
@@ -157,7 +166,7 @@ bool conn_discard(struct tt_conn *c);
 int slots_init(struct tt_conn *c);
 void slots_free(struct tt_conn *c);
 struct tt_slot *slot_at(const struct tt_conn *c, uint32_t index); /* index < nr_used */
-void slot_end(struct tt_conn *c, struct tt_slot *s); /* target_req_end() and back to the free ones */
+void slot_end(struct tt_conn *c, struct tt_slot *s);		  /* target_req_end() and back to the free ones */
 /* Ends what this half holds: requests that wait for data, and answers not sent. */
 void slots_end_all(struct tt_conn *c);
 int tcp_target_queue_resize(struct target_queue *q, uint16_t sqsize);
@@ -184,8 +193,8 @@ void tcp_target_respond(struct target_req *req);
 struct tx_batch {
 	uint32_t nr_iov;
 	uint32_t hdr_len;
-	size_t len;	/* bytes of all pieces */
-	size_t skip;	/* bytes at the front that have left already */
+	size_t len;  /* bytes of all pieces */
+	size_t skip; /* bytes at the front that have left already */
 	struct iovec iov[TT_IOV_MAX];
 	_Alignas(8) uint8_t hdr[TT_HDR_ROOM];
 };

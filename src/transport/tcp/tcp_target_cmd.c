@@ -6,8 +6,8 @@
 
 #include "transport/tcp/tcp_target.h"
 
-#define SGL_LEN_INVALID NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_SGL_INVALID_DATA)
-#define SGL_TYPE_INVALID NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_SGL_INVALID_TYPE)
+#define SGL_LEN_INVALID	   NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_SGL_INVALID_DATA)
+#define SGL_TYPE_INVALID   NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_SGL_INVALID_TYPE)
 #define SGL_OFFSET_INVALID NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_SGL_INVALID_OFFSET)
 
 /* ---- slots ---- */
@@ -100,8 +100,8 @@ void slots_end_all(struct tt_conn *c)
 /* ---- commands ---- */
 
 /*
- * C100.  Status 0 and the length, or why the SGL can't be used.  Commands without data (Property Get: its SGL field is reserved) come with a
- * type of 0 or any of the good ones and no length.
+ * C100.  Status 0 and the length, or why the SGL can't be used.  Commands without data (Property Get: its SGL field is reserved) come with
+ * a type of 0 or any of the good ones and no length.
  */
 static uint16_t sgl_check(const struct tt_conn *c, const struct nvme_sqe *sqe, struct target_req *req)
 {
@@ -112,7 +112,8 @@ static uint16_t sgl_check(const struct tt_conn *c, const struct nvme_sqe *sqe, s
 	req->in_capsule = capsule_len != 0;
 	switch (sqe->sgl.type) {
 	case NVME_SGL_OFFSET:
-		if (len != capsule_len || len > (admin_like ? max_u32(NVME_TCP_ADMIN_CAPSULE_DATA, c->params->inline_len) : c->params->inline_len))
+		if (len != capsule_len ||
+		    len > (admin_like ? max_u32(NVME_TCP_ADMIN_CAPSULE_DATA, c->params->inline_len) : c->params->inline_len))
 			return SGL_LEN_INVALID | NVME_STATUS_DNR;
 		if (sqe->sgl.addr) /* ICDOFF is 0 */
 			return SGL_OFFSET_INVALID | NVME_STATUS_DNR;

@@ -87,8 +87,9 @@ void conn_h2c_data(struct tt_conn *c)
 		return;
 	}
 	if (!!(data->hdr.flags & NVME_TCP_F_LAST) != (off + len == s->r2t_end)) {
-		conn_terminate(c, NVME_TCP_FES_INVALID_HDR, offsetof(struct nvme_tcp_hdr, flags), "LAST_PDU is %s on bytes %u..+%u of R2T ..%u",
-			       data->hdr.flags & NVME_TCP_F_LAST ? "set" : "clear", off, len, s->r2t_end);
+		conn_terminate(c, NVME_TCP_FES_INVALID_HDR, offsetof(struct nvme_tcp_hdr, flags),
+			       "LAST_PDU is %s on bytes %u..+%u of R2T ..%u", data->hdr.flags & NVME_TCP_F_LAST ? "set" : "clear", off, len,
+			       s->r2t_end);
 		return;
 	}
 	if (c->rx.data_len)

@@ -5,7 +5,7 @@
 
 #include "transport/tcp/tcp_target.h"
 
-#define DGST_HDR 1
+#define DGST_HDR  1
 #define DGST_DATA 2
 
 uint32_t conn_icresp_build(const struct tt_conn *c, struct nvme_tcp_ic *ic)
@@ -41,12 +41,14 @@ void conn_icreq(struct tt_conn *c)
 		return;
 	}
 	if (ic->pfv) {
-		conn_terminate(c, NVME_TCP_FES_UNSUPPORTED, offsetof(struct nvme_tcp_ic, pfv), "PFV %u, and only 0 is known", le16toh(ic->pfv));
+		conn_terminate(c, NVME_TCP_FES_UNSUPPORTED, offsetof(struct nvme_tcp_ic, pfv), "PFV %u, and only 0 is known",
+			       le16toh(ic->pfv));
 		return;
 	}
 	/* C099 */
 	if (ic->pda > NVME_TCP_PDA_MAX) {
-		conn_terminate(c, NVME_TCP_FES_INVALID_HDR, offsetof(struct nvme_tcp_ic, pda), "HPDA %u is above %u", ic->pda, NVME_TCP_PDA_MAX);
+		conn_terminate(c, NVME_TCP_FES_INVALID_HDR, offsetof(struct nvme_tcp_ic, pda), "HPDA %u is above %u", ic->pda,
+			       NVME_TCP_PDA_MAX);
 		return;
 	}
 	c->hpda = ic->pda;

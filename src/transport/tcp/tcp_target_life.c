@@ -105,7 +105,8 @@ void conn_lost(struct tt_conn *c, const char *fmt, ...)
 static void term_build(struct tt_conn *c, uint16_t fes, uint32_t fei)
 {
 	const union nvme_tcp_pdu *bad = &c->rx.pdu;
-	uint32_t hlen = min_u32(bad->hdr.hlen < sizeof(bad->hdr) ? sizeof(bad->hdr) : bad->hdr.hlen, NVME_TCP_TERM_MAX_PLEN - sizeof(c->term_pdu.pdu));
+	uint32_t hlen = min_u32(bad->hdr.hlen < sizeof(bad->hdr) ? sizeof(bad->hdr) : bad->hdr.hlen,
+				NVME_TCP_TERM_MAX_PLEN - sizeof(c->term_pdu.pdu));
 
 	memset(&c->term_pdu, 0, sizeof(c->term_pdu));
 	c->term_len = sizeof(c->term_pdu.pdu) + hlen;

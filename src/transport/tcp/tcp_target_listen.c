@@ -14,9 +14,9 @@
 
 #include "transport/tcp/tcp_target.h"
 
-#define BACKLOG 4096		/* hundreds of hosts come back at once after a restart; the system caps it */
+#define BACKLOG		 4096 /* hundreds of hosts come back at once after a restart; the system caps it */
 #define ACCEPTS_PER_TURN 64
-#define RETRY_NS (100 * NSEC_PER_MSEC)
+#define RETRY_NS	 (100 * NSEC_PER_MSEC)
 
 struct target_listener {
 	struct target_port *port;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Bytes to PDUs.  Small PDUs come by a staging buffer, many in one recv, and are dealt with completely before the next recv; only a cut
- * header stays behind, inside the parser.  So the buffer needs no owner: it is on the stack of the receiving thread.  The payload of a large
- * PDU goes straight to its place, with the staging buffer as the last iovec for what follows.
+ * header stays behind, inside the parser.  So the buffer needs no owner: it is on the stack of the receiving thread.  The payload of a
+ * large PDU goes straight to its place, with the staging buffer as the last iovec for what follows.
  */
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "transport/tcp/tcp_target.h"
 
 /* Payload of one sendmsg.  With digests less: what the socket does not take may have been summed up in vain. */
-#define BATCH_MAX (2 * 1024 * 1024)
+#define BATCH_MAX	(2 * 1024 * 1024)
 #define BATCH_MAX_DDGST (512 * 1024)
 
 void tx_add(struct tt_conn *c, struct tx_item *item, enum tx_kind kind)
