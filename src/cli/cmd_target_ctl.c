@@ -16,9 +16,11 @@ static const struct usage usage = {
 };
 
 static const struct opt opts[] = {
-	{ 0, "control", OPT_STR, OFFSET(struct ctl_args, control), "PATH", "the target's socket (default: the only one there is in $XDG_RUNTIME_DIR/nvof)" },
+	{ 0, "control", OPT_STR, OFFSET(struct ctl_args, control), "PATH",
+	  "the target's socket (default: the only one there is in $XDG_RUNTIME_DIR/nvof)" },
 	{ 0, "subsys", OPT_STR, OFFSET(struct ctl_args, subsys), "NQN", "the subsystem it is about (default: the only one there is)" },
-	{ 0, "save", OPT_FLAG, OFFSET(struct ctl_args, save), NULL, "then write the configuration to the target's --config file, before the command ends" },
+	{ 0, "save", OPT_FLAG, OFFSET(struct ctl_args, save), NULL,
+	  "then write the configuration to the target's --config file, before the command ends" },
 	{ 0, "serial", OPT_STR, OFFSET(struct ctl_args, serial), "TEXT", "add-subsys: serial number (default: made from the NQN)" },
 	{ 0, "model", OPT_STR, OFFSET(struct ctl_args, model), "TEXT", "add-subsys: model number (default nvof)" },
 	{ 0, "no-any-host", OPT_FLAG, OFFSET(struct ctl_args, no_any_host), NULL, "add-subsys: only hosts named by allow-host connect" },
@@ -60,7 +62,8 @@ static int json_reply(struct cli *cli, json_object *reply)
 	if (json_object_object_get_ex(reply, "status", &status))
 		return cli_json(cli, json_object_get(status)); /* has a schema of its own */
 	doc = cli_json_new();
-	json_object_object_foreach(reply, key, value) {
+	json_object_object_foreach(reply, key, value)
+	{
 		if (strcmp(key, "ok"))
 			json_object_object_add(doc, key, json_object_get(value));
 	}
@@ -79,7 +82,8 @@ static int show(struct cli *cli, json_object *reply)
 	}
 	json_object_object_get_ex(reply, "code", &code);
 	json_object_object_get_ex(reply, "error", &error);
-	return cli_error(cli, json_object_get_int(code), "%s", error ? json_object_get_string(error) : "the target refused and gave no reason");
+	return cli_error(cli, json_object_get_int(code), "%s",
+			 error ? json_object_get_string(error) : "the target refused and gave no reason");
 }
 
 int cmd_target_ctl(struct cli *cli, int argc, char **argv)
@@ -88,7 +92,8 @@ int cmd_target_ctl(struct cli *cli, int argc, char **argv)
 	json_object *request, *reply;
 	int ret;
 
-	ret = opts_parse(cli, &usage, (struct opt_group[]){ { "Options", opts, &args }, opt_group_common(cli), { 0 } }, argc, argv, word, &args);
+	ret = opts_parse(cli, &usage, (struct opt_group[]){ { "Options", opts, &args }, opt_group_common(cli), { 0 } }, argc, argv, word,
+			 &args);
 	if (ret != OPTS_GO)
 		return ret;
 	request = ctl_request(&args);

@@ -244,7 +244,10 @@ int control_start(struct nvof_target *target, const struct control_opts *opts, s
 	return 0;
 }
 
-const char *control_path(const struct control *c) { return c->path; }
+const char *control_path(const struct control *c)
+{
+	return c->path;
+}
 
 void control_stop(struct control *c)
 {

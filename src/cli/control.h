@@ -20,7 +20,8 @@ struct control_opts {
 	const char *config_path; /* what `save` without a file writes to; NULL: it must name one */
 };
 
-/* "$XDG_RUNTIME_DIR/nvof/target-NAME.sock", else "/tmp/nvof-UID/target-NAME.sock".  name: the first listener's port, or "loop".  0 or -ENAMETOOLONG. */
+/* "$XDG_RUNTIME_DIR/nvof/target-NAME.sock", else "/tmp/nvof-UID/target-NAME.sock".  name: the first listener's port, or "loop".  0 or
+ * -ENAMETOOLONG. */
 int control_default_path(const char *name, char *buf, size_t len);
 /* The directory of the default paths. */
 int control_dir(char *buf, size_t len);

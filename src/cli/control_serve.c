@@ -11,8 +11,8 @@
 #include "cli/control_internal.h"
 
 #define CLIENTS_MAX 64
-#define IDLE_NS (60 * NSEC_PER_SEC) /* a client that says nothing for so long is closed */
-#define SEND_S 5		    /* one that does not read its answer for so long as well */
+#define IDLE_NS	    (60 * NSEC_PER_SEC) /* a client that says nothing for so long is closed */
+#define SEND_S	    5			/* one that does not read its answer for so long as well */
 
 struct client {
 	int fd;

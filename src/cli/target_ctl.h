@@ -21,7 +21,8 @@ json_object *ctl_request(const struct ctl_args *args);
 /* "add-ns [--subsys NQN] SPEC" ... one per line, for --help. */
 extern const char ctl_actions_help[];
 
-/* Sends one request and waits for the answer; NULL: cli_error() was called.  path NULL: the only target that listens in the default directory. */
+/* Sends one request and waits for the answer; NULL: cli_error() was called.  path NULL: the only target that listens in the default
+ * directory. */
 json_object *ctl_ask(struct cli *cli, const char *path, json_object *request);
 
 /* The status as text on stdout. */

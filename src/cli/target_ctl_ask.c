@@ -16,7 +16,7 @@
 #include "cli/target_ctl.h"
 
 /* A removal may wait for a slow disk, a save for a lock; but not for ever. */
-#define ANSWER_S 60
+#define ANSWER_S    60
 /* A script that just started the target in the background need not care that its socket is not there yet. */
 #define START_TRIES 10 /* of 50 ms */
 

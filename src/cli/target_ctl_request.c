@@ -14,15 +14,14 @@
 #include "cli/target_spec.h"
 #include "proto/nqn.h"
 
-const char ctl_actions_help[] =
-	"Changes a running \"nvof target\", or shows its status.  ACTION is one of\n"
-	"  add-ns SPEC | remove-ns NSID | resize-ns NSID [SIZE]\n"
-	"  add-subsys NQN | remove-subsys NQN\n"
-	"  allow-host NQN | disallow-host NQN | allow-any-host yes|no\n"
-	"  add-listener ADDR | remove-listener ADDR\n"
-	"  add-referral ADDR | remove-referral ADDR\n"
-	"  add-fault SPEC | clear-faults\n"
-	"  status | save [FILE]";
+const char ctl_actions_help[] = "Changes a running \"nvof target\", or shows its status.  ACTION is one of\n"
+				"  add-ns SPEC | remove-ns NSID | resize-ns NSID [SIZE]\n"
+				"  add-subsys NQN | remove-subsys NQN\n"
+				"  allow-host NQN | disallow-host NQN | allow-any-host yes|no\n"
+				"  add-listener ADDR | remove-listener ADDR\n"
+				"  add-referral ADDR | remove-referral ADDR\n"
+				"  add-fault SPEC | clear-faults\n"
+				"  status | save [FILE]";
 
 static void add_text(json_object *obj, const char *key, const char *text)
 {
@@ -40,7 +39,10 @@ static char *absolute(const char *path)
 	return sentence("%s/%s", cwd, path);
 }
 
-static int no_more(const struct ctl_args *a, json_object *req) { return EXIT_OK; }
+static int no_more(const struct ctl_args *a, json_object *req)
+{
+	return EXIT_OK;
+}
 
 static void add_id(json_object *req, const char *key, const uint8_t id[16])
 {
@@ -126,7 +128,10 @@ static int want_nqn(const struct ctl_args *a, json_object *req, const char *key)
 	return EXIT_OK;
 }
 
-static int want_host(const struct ctl_args *a, json_object *req) { return want_nqn(a, req, "host"); }
+static int want_host(const struct ctl_args *a, json_object *req)
+{
+	return want_nqn(a, req, "host");
+}
 
 static int want_subsys(const struct ctl_args *a, json_object *req)
 {

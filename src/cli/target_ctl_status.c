@@ -22,8 +22,14 @@ static const char *text(json_object *obj, const char *key)
 	return v ? json_object_get_string(v) : "";
 }
 
-static uint64_t number(json_object *obj, const char *key) { return json_object_get_uint64(get(obj, key)); }
-static bool flag(json_object *obj, const char *key) { return json_object_get_boolean(get(obj, key)); }
+static uint64_t number(json_object *obj, const char *key)
+{
+	return json_object_get_uint64(get(obj, key));
+}
+static bool flag(json_object *obj, const char *key)
+{
+	return json_object_get_boolean(get(obj, key));
+}
 
 static void each(json_object *obj, const char *key, void (*print)(json_object *elem))
 {
@@ -50,7 +56,10 @@ static void print_port(json_object *port)
 		printf("%zu subsystem%s\n", count(port, "subsystems"), count(port, "subsystems") == 1 ? "" : "s");
 }
 
-static void print_host(json_object *host) { printf("  host %s\n", json_object_get_string(host)); }
+static void print_host(json_object *host)
+{
+	printf("  host %s\n", json_object_get_string(host));
+}
 
 static void print_ns(json_object *ns)
 {
@@ -87,7 +96,10 @@ static void print_subsys(json_object *subsys)
 	each(subsys, "ctrls", print_ctrl);
 }
 
-static void print_referral(json_object *r) { printf("referral to %s:%s:%s\n", text(r, "transport"), text(r, "traddr"), text(r, "trsvcid")); }
+static void print_referral(json_object *r)
+{
+	printf("referral to %s:%s:%s\n", text(r, "transport"), text(r, "traddr"), text(r, "trsvcid"));
+}
 
 static void print_thread(json_object *th)
 {

@@ -8,8 +8,8 @@
  *   config_save.c   target -> file, by rename
  *   status.c        target -> JSON for people and monitors
  *
- * What is ours beyond nvmetcli's: a namespace's device.path may be "mem:64M", "null:1T" or "file:PATH"; what nvmetcli has no word for stands in
- * objects named "nvof", which it skips: of a namespace block_size (512, the default, or 4096) and readonly (0 or 1), of a port
+ * What is ours beyond nvmetcli's: a namespace's device.path may be "mem:64M", "null:1T" or "file:PATH"; what nvmetcli has no word for
+ * stands in objects named "nvof", which it skips: of a namespace block_size (512, the default, or 4096) and readonly (0 or 1), of a port
  * all_subsystems (1: those that are added later, too).
  */
 #ifndef NVOF_TARGET_CONFIG_H
@@ -90,20 +90,26 @@ struct config_ctx {
 
 #define CONFIG_KEYS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-static inline int config_no_memory(struct config_ctx *x) { return error_set(x->err, -ENOMEM, "out of memory"); }
+static inline int config_no_memory(struct config_ctx *x)
+{
+	return error_set(x->err, -ENOMEM, "out of memory");
+}
 /* Sets the error "PATH: sentence"; key may be NULL (at itself).  Returns -EINVAL. */
-int config_bad(struct config_ctx *x, const struct config_at *at, const char *key, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+int config_bad(struct config_ctx *x, const struct config_at *at, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 void config_note(struct config_ctx *x, int level, const struct config_at *at, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 /* Keys of obj: those in used are; a warning for those in neither list, an info line for what nvmetcli writes and we do not use (unused). */
-void config_check_keys(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *const *used, const char *const *unused);
+void config_check_keys(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *const *used,
+		       const char *const *unused);
 
 /* Values by key; null and left out are the same.  -EINVAL when there but of another type or out of range. */
 int config_object(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *key, json_object **out); /* NULL: none */
 int config_array(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *key, json_object **out, size_t *nr);
-int config_string(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *key, const char **out); /* "" counts as none: NULL */
-int config_number(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *key, uint64_t min, uint64_t max, uint64_t none,
-		  uint64_t *out); /* also from a text of decimal digits */
+int config_string(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *key,
+		  const char **out); /* "" counts as none: NULL */
+int config_number(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *key, uint64_t min, uint64_t max,
+		  uint64_t none, uint64_t *out); /* also from a text of decimal digits */
 int config_flag(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *key, bool none, bool *out);
 /* Element i of an array as an object / a text. */
 int config_object_at(struct config_ctx *x, const struct config_at *at, json_object *array, json_object **out);

@@ -8,7 +8,7 @@
 
 #include "target/config.h"
 
-#define CONFIG_DEPTH 16
+#define CONFIG_DEPTH	16
 #define CONFIG_PATH_MAX 256
 
 /* Appends at's path to buf: "subsystems[0].namespaces". */
@@ -69,9 +69,11 @@ static bool listed(const char *key, const char *const *list)
 	return false;
 }
 
-void config_check_keys(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *const *used, const char *const *unused)
+void config_check_keys(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *const *used,
+		       const char *const *unused)
 {
-	json_object_object_foreach(obj, key, value) {
+	json_object_object_foreach(obj, key, value)
+	{
 		(void)value;
 		if (listed(key, used))
 			continue;
@@ -130,8 +132,8 @@ int config_string(struct config_ctx *x, const struct config_at *at, json_object 
 	return string_value(x, at, key, value_of(obj, key), out);
 }
 
-int config_number(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *key, uint64_t min, uint64_t max, uint64_t none,
-		  uint64_t *out)
+int config_number(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *key, uint64_t min, uint64_t max,
+		  uint64_t none, uint64_t *out)
 {
 	const char *text;
 	char *end;

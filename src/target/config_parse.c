@@ -39,7 +39,8 @@ static int parse_hosts(struct config_ctx *x, json_object *root)
 		if (!ret && secret)
 			ret = config_bad(x, &at, "dhchap_key", "in-band authentication is not supported");
 		if (!ret)
-			config_check_keys(x, &at, host, CONFIG_KEYS("nqn", "dhchap_key"), CONFIG_KEYS("dhchap_ctrl_key", "dhchap_dhgroup", "dhchap_hash"));
+			config_check_keys(x, &at, host, CONFIG_KEYS("nqn", "dhchap_key"),
+					  CONFIG_KEYS("dhchap_ctrl_key", "dhchap_dhgroup", "dhchap_hash"));
 	}
 	return ret;
 }
@@ -130,7 +131,8 @@ static int parse_ns(struct config_ctx *x, const struct config_at *at, json_objec
 		return ret;
 	ns->nsid = (uint32_t)nsid;
 	ns->index = at->index;
-	config_check_keys(x, at, obj, CONFIG_KEYS("nsid", "enable", "device", "nvof"), CONFIG_KEYS("ana", "ana_grpid", "attr", "buffered_io", "resv_enable", "p2pmem"));
+	config_check_keys(x, at, obj, CONFIG_KEYS("nsid", "enable", "device", "nvof"),
+			  CONFIG_KEYS("ana", "ana_grpid", "attr", "buffered_io", "resv_enable", "p2pmem"));
 	if (!*enable)
 		config_note(x, LOG_WARN, at, "enable", "is 0: namespace %" PRIu32 " is left out", ns->nsid);
 	return 0;

@@ -115,7 +115,8 @@ static bool has_subsys(const struct config *c, const char *nqn)
 	return i < c->nr_subsys;
 }
 
-static int parse_port_subsystems(struct config_ctx *x, const struct config_at *up, json_object *obj, struct config *c, struct config_port *p)
+static int parse_port_subsystems(struct config_ctx *x, const struct config_at *up, json_object *obj, struct config *c,
+				 struct config_port *p)
 {
 	struct config_at list = { .up = up, .key = "subsystems" }, at = { .up = &list };
 	json_object *array;
@@ -181,7 +182,8 @@ static int parse_port(struct config_ctx *x, const struct config_at *at, json_obj
 	if (!ret)
 		ret = parse_referrals(x, at, obj, p);
 	if (!ret)
-		config_check_keys(x, at, obj, CONFIG_KEYS("portid", "addr", "subsystems", "referrals", "nvof"), CONFIG_KEYS("ana_groups", "param"));
+		config_check_keys(x, at, obj, CONFIG_KEYS("portid", "addr", "subsystems", "referrals", "nvof"),
+				  CONFIG_KEYS("ana_groups", "param"));
 	return ret;
 }
 

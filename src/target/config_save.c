@@ -20,8 +20,14 @@
 
 #define LOCK_TRIES 100 /* of 50 ms */
 
-static void add_text(json_object *obj, const char *key, const char *text) { json_object_object_add(obj, key, json_object_new_string(text)); }
-static void add_number(json_object *obj, const char *key, int64_t n) { json_object_object_add(obj, key, json_object_new_int64(n)); }
+static void add_text(json_object *obj, const char *key, const char *text)
+{
+	json_object_object_add(obj, key, json_object_new_string(text));
+}
+static void add_number(json_object *obj, const char *key, int64_t n)
+{
+	json_object_object_add(obj, key, json_object_new_int64(n));
+}
 
 static json_object *add_object(json_object *obj, const char *key)
 {
@@ -104,7 +110,7 @@ static void save_subsys(json_object *subsystems, json_object *hosts, const struc
 	uint32_t i, nr = ns_table_nr(table);
 	char text[8];
 
-	cds_list_for_each_entry(h, &s->hosts, link) {
+	cds_list_for_each_entry (h, &s->hosts, link) {
 		json_object_array_add(allowed, json_object_new_string(h->hostnqn));
 		if (!has_text(hosts, h->hostnqn))
 			add_text(append_object(hosts), "nqn", h->hostnqn);
@@ -143,7 +149,7 @@ static void save_port(json_object *ports, const struct nvof_target *t, const str
 	save_addr(obj, port->ops->name, port->adrfam, port->traddr, port->trsvcid);
 	add_number(obj, "portid", port->portid);
 	list = add_array(obj, "referrals");
-	cds_list_for_each_entry(r, &t->referrals, link) {
+	cds_list_for_each_entry (r, &t->referrals, link) {
 		json_object *ref;
 
 		if (!with_referrals)
@@ -153,7 +159,7 @@ static void save_port(json_object *ports, const struct nvof_target *t, const str
 		add_number(ref, "enable", 1);
 	}
 	list = add_array(obj, "subsystems");
-	cds_list_for_each_entry(s, &t->subsyss, link)
+	cds_list_for_each_entry (s, &t->subsyss, link)
 		if (target_port_offers(port, s))
 			json_object_array_add(list, json_object_new_string(s->nqn));
 	if (port->all_subsys)
@@ -169,9 +175,9 @@ static json_object *save_target(struct nvof_target *t)
 	const struct target_port *port;
 	bool first = true;
 
-	cds_list_for_each_entry(s, &t->subsyss, link)
+	cds_list_for_each_entry (s, &t->subsyss, link)
 		save_subsys(subsystems, hosts, s);
-	cds_list_for_each_entry(port, &t->ports, link) {
+	cds_list_for_each_entry (port, &t->ports, link) {
 		save_port(ports, t, port, first);
 		first = false;
 	}

@@ -7,7 +7,7 @@
 
 #include "target/fault_rule.h"
 
-#define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define load_acquire(p)	  __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define add_relaxed(p, n) __atomic_fetch_add((p), (n), __ATOMIC_RELAXED)
 
 void fault_set_init(struct fault_set *set)

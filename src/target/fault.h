@@ -11,8 +11,8 @@
  *   nsid=N                            admin, io
  *   delay=5ms | status=SCT:SC[:dnr] | drop | ignore    what happens: delay may go with one of the others
  *   after=N count=N prob=P            pass the first N by; at most N times; with probability P
- *   every=500ms,for=50ms              only during the first 50 ms of each 500 ms from when the rule was added; with no other action: a stall,
- *                                     what matches waits for the end of the window
+ *   every=500ms,for=50ms              only during the first 50 ms of each 500 ms from when the rule was added; with no other action: a
+ * stall, what matches waits for the end of the window
  *
  * Numbers are decimal; hexadecimal ones have 0x before or h after them (status=1:84h is status=1:0x84 is status=1:132).
  *
@@ -73,7 +73,13 @@ static inline struct fault_action fault_match(const struct fault_set *set, const
 		return (struct fault_action){ 0 };
 	return fault_match_slow(set, ev);
 }
-static inline bool fault_any(const struct fault_set *set) { return __atomic_load_n(&set->head, __ATOMIC_RELAXED) != NULL; }
-static inline bool fault_action_none(const struct fault_action *a) { return !a->delay_ns && !a->status && !a->drop && !a->ignore; }
+static inline bool fault_any(const struct fault_set *set)
+{
+	return __atomic_load_n(&set->head, __ATOMIC_RELAXED) != NULL;
+}
+static inline bool fault_action_none(const struct fault_action *a)
+{
+	return !a->delay_ns && !a->status && !a->drop && !a->ignore;
+}
 
 #endif

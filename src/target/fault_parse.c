@@ -86,7 +86,10 @@ static bool parse_number(const char *text, size_t len, uint64_t max, uint64_t *v
 	return v <= max;
 }
 
-static bool parse_number_str(const char *text, uint64_t max, uint64_t *value) { return parse_number(text, strlen(text), max, value); }
+static bool parse_number_str(const char *text, uint64_t max, uint64_t *value)
+{
+	return parse_number(text, strlen(text), max, value);
+}
 
 static int set_on(struct parse *p, const struct key *key, const char *value)
 {
@@ -231,9 +234,9 @@ static int set_prob(struct parse *p, const struct key *key, const char *value)
 }
 
 static const struct key keys[] = {
-	{ "on", set_on },	     { "qid", set_qid },       { "opcode", set_opcode }, { "nsid", set_nsid },
-	{ "delay", set_duration },   { "status", set_status }, { "drop", set_flag, true }, { "ignore", set_flag, true },
-	{ "after", set_number },     { "count", set_number },  { "prob", set_prob },	 { "every", set_duration },
+	{ "on", set_on },	   { "qid", set_qid },	     { "opcode", set_opcode },	 { "nsid", set_nsid },
+	{ "delay", set_duration }, { "status", set_status }, { "drop", set_flag, true }, { "ignore", set_flag, true },
+	{ "after", set_number },   { "count", set_number },  { "prob", set_prob },	 { "every", set_duration },
 	{ "for", set_duration },
 };
 enum { GIVEN_ON = 1 << 0, GIVEN_QID = 1 << 1, GIVEN_OPCODE = 1 << 2, GIVEN_NSID = 1 << 3 };
@@ -257,8 +260,10 @@ static int parse_one(struct parse *p, char *item)
 			return error_set(p->err, -EINVAL, "%s needs a value: %s=...", item, item);
 		return keys[i].set(p, &keys[i], value);
 	}
-	return error_set(p->err, -EINVAL,
-			 "unknown key \"%.40s\"; there are on, qid, opcode, nsid, delay, status, drop, ignore, after, count, prob, every, for", item);
+	return error_set(
+		p->err, -EINVAL,
+		"unknown key \"%.40s\"; there are on, qid, opcode, nsid, delay, status, drop, ignore, after, count, prob, every, for",
+		item);
 }
 
 static int resolve_opcode(struct parse *p)
@@ -284,10 +289,12 @@ static int resolve_opcode(struct parse *p)
 	}
 	if (r->point == FAULT_IO)
 		return error_set(p->err, -EINVAL,
-				 "opcode=%.40s: with on=io must be 0..255, read, write, flush, compare, write-zeroes, write-uncor, dsm, verify or disconnect",
+				 "opcode=%.40s: with on=io must be 0..255, read, write, flush, compare, write-zeroes, write-uncor, dsm, "
+				 "verify or disconnect",
 				 p->opcode);
 	return error_set(p->err, -EINVAL,
-			 "opcode=%.40s: with on=admin must be 0..255, identify, get-log, get-features, set-features, abort, async-event, keep-alive, "
+			 "opcode=%.40s: with on=admin must be 0..255, identify, get-log, get-features, set-features, abort, async-event, "
+			 "keep-alive, "
 			 "property-get or property-set",
 			 p->opcode);
 }
@@ -319,7 +326,8 @@ static int check_action(struct parse *p)
 	if (ends > 1)
 		return error_set(p->err, -EINVAL, "status, drop and ignore exclude one another");
 	if (a->status && r->point <= FAULT_ICREQ)
-		return error_set(p->err, -EINVAL, "status: on=%s has no answer with a status; use drop, ignore or delay", point_names[r->point]);
+		return error_set(p->err, -EINVAL, "status: on=%s has no answer with a status; use drop, ignore or delay",
+				 point_names[r->point]);
 	if (!r->every_ns != !r->for_ns)
 		return error_set(p->err, -EINVAL, "%s needs %s", r->every_ns ? "every" : "for", r->every_ns ? "for" : "every");
 	if (r->for_ns > r->every_ns)

@@ -17,8 +17,8 @@ struct fault_rule {
 	uint8_t opcode, fctype;
 	bool has_nsid;
 	uint32_t nsid;
-	uint64_t after, count; /* count 0: without end */
-	double prob;	       /* 0: always */
+	uint64_t after, count;		     /* count 0: without end */
+	double prob;			     /* 0: always */
 	uint64_t every_ns, for_ns, start_ns; /* every_ns 0: no window */
 	/* what happens */
 	struct fault_action action;

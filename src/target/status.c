@@ -15,9 +15,18 @@
 
 #define STATUS_SCHEMA 1
 
-static void add_text(json_object *obj, const char *key, const char *text) { json_object_object_add(obj, key, json_object_new_string(text)); }
-static void add_number(json_object *obj, const char *key, uint64_t n) { json_object_object_add(obj, key, json_object_new_uint64(n)); }
-static void add_flag(json_object *obj, const char *key, bool flag) { json_object_object_add(obj, key, json_object_new_boolean(flag)); }
+static void add_text(json_object *obj, const char *key, const char *text)
+{
+	json_object_object_add(obj, key, json_object_new_string(text));
+}
+static void add_number(json_object *obj, const char *key, uint64_t n)
+{
+	json_object_object_add(obj, key, json_object_new_uint64(n));
+}
+static void add_flag(json_object *obj, const char *key, bool flag)
+{
+	json_object_object_add(obj, key, json_object_new_boolean(flag));
+}
 
 static void add_id(json_object *obj, const char *key, const uint8_t id[16])
 {
@@ -67,7 +76,7 @@ static void add_ctrls(struct thread_status *st, const struct target_subsys *s, s
 	json_object *ctrls = json_object_object_get(json_object_array_get_idx(st->subsystems, index), "ctrls");
 	const struct target_ctrl *c;
 
-	cds_list_for_each_entry(c, &s->ctrls, link)
+	cds_list_for_each_entry (c, &s->ctrls, link)
 		if (!c->dead && c->queues[0] && c->queues[0]->thread == st->th)
 			json_object_array_add(ctrls, ctrl_status(c));
 }
@@ -82,7 +91,7 @@ static void thread_status(void *arg)
 	uint64_t nr_queues = 0, nr_active = 0;
 	size_t i = 0;
 
-	cds_list_for_each_entry(q, &st->th->queues, link) {
+	cds_list_for_each_entry (q, &st->th->queues, link) {
 		nr_queues++;
 		nr_active += q->nr_active;
 	}
@@ -91,7 +100,7 @@ static void thread_status(void *arg)
 	add_number(obj, "nr_active", nr_active);
 	json_object_array_add(st->threads, obj);
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(s, &t->subsyss, link)
+	cds_list_for_each_entry (s, &t->subsyss, link)
 		add_ctrls(st, s, i++);
 	add_ctrls(st, t->disc, i);
 	pthread_mutex_unlock(&t->lock);
@@ -141,7 +150,7 @@ static json_object *subsys_status(const struct target_subsys *s)
 	add_text(obj, "model", s->model);
 	add_flag(obj, "allow_any_host", s->allow_any_host);
 	list = add_array(obj, "allowed_hosts");
-	cds_list_for_each_entry(h, &s->hosts, link)
+	cds_list_for_each_entry (h, &s->hosts, link)
 		json_object_array_add(list, json_object_new_string(h->hostnqn));
 	list = add_array(obj, "namespaces");
 	for (i = 0; i < nr; i++)
@@ -157,7 +166,7 @@ static json_object *ports_status(const struct nvof_target *t)
 	const struct target_subsys *s;
 	char spec[400];
 
-	cds_list_for_each_entry(port, &t->ports, link) {
+	cds_list_for_each_entry (port, &t->ports, link) {
 		obj = json_object_new_object();
 		target_port_spec(port, spec, sizeof(spec));
 		add_number(obj, "portid", port->portid);
@@ -167,7 +176,7 @@ static json_object *ports_status(const struct nvof_target *t)
 		add_text(obj, "trsvcid", port->trsvcid);
 		add_flag(obj, "all_subsystems", port->all_subsys);
 		list = add_array(obj, "subsystems");
-		cds_list_for_each_entry(s, &t->subsyss, link)
+		cds_list_for_each_entry (s, &t->subsyss, link)
 			if (target_port_offers(port, s))
 				json_object_array_add(list, json_object_new_string(s->nqn));
 		json_object_array_add(array, obj);
@@ -180,7 +189,7 @@ static json_object *referrals_status(const struct nvof_target *t)
 	json_object *array = json_object_new_array(), *obj;
 	const struct target_referral *r;
 
-	cds_list_for_each_entry(r, &t->referrals, link) {
+	cds_list_for_each_entry (r, &t->referrals, link) {
 		obj = json_object_new_object();
 		add_text(obj, "transport", r->transport);
 		add_text(obj, "traddr", r->traddr);
@@ -214,7 +223,7 @@ char *nvof_target_status_json(struct nvof_target *t)
 	add_number(root, "schema", STATUS_SCHEMA);
 	json_object_object_add(root, "ports", ports_status(t));
 	st.subsystems = add_array(root, "subsystems");
-	cds_list_for_each_entry(s, &t->subsyss, link)
+	cds_list_for_each_entry (s, &t->subsyss, link)
 		json_object_array_add(st.subsystems, subsys_status(s));
 	json_object_array_add(st.subsystems, subsys_status(t->disc));
 	json_object_object_add(root, "referrals", referrals_status(t));

@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!c.subsys[i].nqn || c.subsys[i].cntlid_min > c.subsys[i].cntlid_max)
 			abort();
 		for (j = 0; j < c.subsys[i].nr_ns; j++)
-			if (!c.subsys[i].ns[j].nsid || !c.subsys[i].ns[j].backend || (j && c.subsys[i].ns[j].nsid <= c.subsys[i].ns[j - 1].nsid))
+			if (!c.subsys[i].ns[j].nsid || !c.subsys[i].ns[j].backend ||
+			    (j && c.subsys[i].ns[j].nsid <= c.subsys[i].ns[j - 1].nsid))
 				abort();
 	}
 	for (i = 0; i < c.nr_ports; i++)

@@ -23,9 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	} else {
 		for (point = FAULT_ACCEPT; point <= FAULT_IO; point++) {
-			struct fault_event ev = {
-				.point = (enum fault_point)point, .qid = (uint16_t)(point == FAULT_IO), .opcode = 2, .nsid = 1, .now_ns = 1000
-			};
+			struct fault_event ev = { .point = (enum fault_point)point,
+						  .qid = (uint16_t)(point == FAULT_IO),
+						  .opcode = 2,
+						  .nsid = 1,
+						  .now_ns = 1000 };
 			struct fault_action a = fault_match(&set, &ev);
 
 			if (a.drop + a.ignore + !!a.status > 1 || a.status & 0x8000)

@@ -53,8 +53,8 @@ static inline int test_io_wait(struct loop *loop, struct test_io *t)
 	return t->status;
 }
 
-static inline int test_iov(struct loop *loop, struct backend *b, enum backend_op op, uint64_t offset, const struct iovec *iov, uint32_t iovcnt,
-			   bool fua)
+static inline int test_iov(struct loop *loop, struct backend *b, enum backend_op op, uint64_t offset, const struct iovec *iov,
+			   uint32_t iovcnt, bool fua)
 {
 	struct test_io t = { .io = { .op = op, .offset = offset, .iov = iov, .iovcnt = iovcnt, .fua = fua } };
 	uint32_t i;

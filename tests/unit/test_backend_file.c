@@ -47,7 +47,10 @@ static struct backend *open_way(void **state, uint32_t block_size)
 	return test_backend(spec, block_size);
 }
 
-static struct file_backend *file_of(struct backend *b) { return container_of(b, struct file_backend, b); }
+static struct file_backend *file_of(struct backend *b)
+{
+	return container_of(b, struct file_backend, b);
+}
 
 static uint64_t allocated(void)
 {
@@ -147,7 +150,11 @@ static void many_ios_at_once_each_complete_once(void **state)
 	for (pass = 0; pass < 2; pass++) {
 		for (i = 0; i < NR; i++) {
 			iov[i] = (struct iovec){ (pass ? in : out) + i * LEN, LEN };
-			ios[i].io = (struct backend_io){ .op = pass ? BACKEND_READ : BACKEND_WRITE, .offset = (uint64_t)i * LEN, .len = LEN, .iov = &iov[i], .iovcnt = 1 };
+			ios[i].io = (struct backend_io){ .op = pass ? BACKEND_READ : BACKEND_WRITE,
+							 .offset = (uint64_t)i * LEN,
+							 .len = LEN,
+							 .iov = &iov[i],
+							 .iovcnt = 1 };
 			test_io_start(loop, b, &ios[i]);
 		}
 		for (i = 0; i < NR; i++)
@@ -175,7 +182,8 @@ static void flush_syncs_and_a_plain_write_does_not(void **state)
 	assert_int_equal(test_iov(loop, b, BACKEND_WRITE, 0, &iov, 1, true), 0);
 	assert_int_equal(fb->nr_syncs, 2);
 	fb->no_dsync = true; /* as on a file system without RWF_DSYNC */
-	assert_int_equal(file_op_run(fb, &(struct backend_io){ .op = BACKEND_WRITE, .len = 512, .iov = &iov, .iovcnt = 1, .fua = true }), 0);
+	assert_int_equal(file_op_run(fb, &(struct backend_io){ .op = BACKEND_WRITE, .len = 512, .iov = &iov, .iovcnt = 1, .fua = true }),
+			 0);
 	assert_int_equal(fb->nr_syncs, 3);
 	backend_close(b);
 }
@@ -445,10 +453,16 @@ static void a_write_beyond_the_file_size_limit_is_efbig(void **state)
 
 static char ways[][32] = { "engine=pool", "engine=pool,direct=off", "engine=uring", "engine=uring,direct=off" };
 
-#define TEST(f, way) { #f " (" way ")", f, setup, teardown, NULL }
-#define EACH(f) \
+#define TEST(f, way)                                      \
+	{                                                 \
+#f " (" way ")", f, setup, teardown, NULL \
+	}
+#define EACH(f)                                                                                                   \
 	{ #f " (pool)", f, setup, teardown, ways[0] }, { #f " (pool, page cache)", f, setup, teardown, ways[1] }, \
-	{ #f " (io_uring)", f, setup, teardown, ways[2] }, { #f " (io_uring, page cache)", f, setup, teardown, ways[3] }
+		{ #f " (io_uring)", f, setup, teardown, ways[2] },                                                \
+	{                                                                                                         \
+#f " (io_uring, page cache)", f, setup, teardown, ways[3]                                         \
+	}
 
 int main(void)
 {

@@ -8,15 +8,18 @@
 /* The thread sanitizer leaves a program a few pieces of address space, and one of a tebibyte may not fit. */
 #ifdef __SANITIZE_THREAD__
 #define HUGE_SPEC "mem:64G"
-#define HUGE (UINT64_C(64) << 30)
+#define HUGE	  (UINT64_C(64) << 30)
 #else
 #define HUGE_SPEC "mem:1T"
-#define HUGE (UINT64_C(1) << 40)
+#define HUGE	  (UINT64_C(1) << 40)
 #endif
 
 static struct loop *loop;
 
-static int setup(void **state) { return loop_new(&loop); }
+static int setup(void **state)
+{
+	return loop_new(&loop);
+}
 
 static int teardown(void **state)
 {

@@ -3,7 +3,10 @@
 
 static struct loop *loop;
 
-static int setup(void **state) { return loop_new(&loop); }
+static int setup(void **state)
+{
+	return loop_new(&loop);
+}
 
 static int teardown(void **state)
 {

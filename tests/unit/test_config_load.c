@@ -22,7 +22,7 @@
 
 #define NQN_A "nqn.2026-11.org.example:a"
 #define NQN_B "nqn.2026-11.org.example:b"
-#define HOST "nqn.2026-11.org.example:host"
+#define HOST  "nqn.2026-11.org.example:host"
 
 static struct nvof_target *t;
 static char dir[] = "test_config_load.XXXXXX", file[64];
@@ -90,9 +90,11 @@ static void refused(int ret, int code, const char *says)
 
 static const char both[] =
 	"{\"hosts\":[{\"nqn\":\"" HOST "\"}],\"subsystems\":["
-	"{\"nqn\":\"" NQN_A "\",\"attr\":{\"allow_any_host\":\"0\",\"serial\":\"42\",\"model\":\"m\",\"cntlid_min\":\"5\",\"cntlid_max\":\"9\"},"
+	"{\"nqn\":\"" NQN_A
+	"\",\"attr\":{\"allow_any_host\":\"0\",\"serial\":\"42\",\"model\":\"m\",\"cntlid_min\":\"5\",\"cntlid_max\":\"9\"},"
 	"\"allowed_hosts\":[\"" HOST "\"],\"namespaces\":["
-	"{\"nsid\":3,\"device\":{\"path\":\"mem:1M\",\"uuid\":\"b53d6ba2-3b84-4f07-8b1e-0f4f9a3b6d51\"},\"nvof\":{\"block_size\":4096,\"readonly\":1}},"
+	"{\"nsid\":3,\"device\":{\"path\":\"mem:1M\",\"uuid\":\"b53d6ba2-3b84-4f07-8b1e-0f4f9a3b6d51\"},\"nvof\":{\"block_size\":4096,"
+	"\"readonly\":1}},"
 	"{\"nsid\":1,\"device\":{\"path\":\"null:1G\"}}]},"
 	"{\"nqn\":\"" NQN_B "\",\"attr\":{\"allow_any_host\":\"1\"},\"namespaces\":[]}],"
 	"\"ports\":[{\"portid\":7,\"addr\":{\"trtype\":\"loop\"},\"subsystems\":[\"" NQN_A "\"],"
@@ -149,18 +151,21 @@ static void what_fails_midway_is_taken_back(void **state)
 		const char *says;
 	} bad[] = {
 		{ "{\"subsystems\":[{\"nqn\":\"" NQN_A "\",\"namespaces\":[{\"nsid\":1,\"device\":{\"path\":\"mem:1M\"}}]},"
-		  "{\"nqn\":\"" NQN_B "\",\"namespaces\":[{\"nsid\":1,\"device\":{\"path\":\"mem:1M\"}},{\"nsid\":2,\"device\":{\"path\":\"/nonexistent\"}}]}]}",
+		  "{\"nqn\":\"" NQN_B "\",\"namespaces\":[{\"nsid\":1,\"device\":{\"path\":\"mem:1M\"}},{\"nsid\":2,\"device\":{\"path\":"
+				      "\"/nonexistent\"}}]}]}",
 		  -ENOENT, "/nonexistent" },
 		{ "{\"subsystems\":[{\"nqn\":\"" NQN_A "\",\"namespaces\":["
 		  "{\"nsid\":1,\"device\":{\"path\":\"mem:1M\",\"uuid\":\"b53d6ba2-3b84-4f07-8b1e-0f4f9a3b6d51\"}},"
 		  "{\"nsid\":2,\"device\":{\"path\":\"mem:1M\",\"uuid\":\"b53d6ba2-3b84-4f07-8b1e-0f4f9a3b6d51\"}}]}]}",
 		  -EEXIST, "UUID" }, /* C167 */
 		{ "{\"subsystems\":[{\"nqn\":\"" NQN_A "\"},{\"nqn\":\"nqn.2026-11.org.example:there\"}]}", -EEXIST, "there already" },
-		{ "{\"subsystems\":[{\"nqn\":\"" NQN_A "\"}],\"ports\":[{\"addr\":{\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"1\"},"
+		{ "{\"subsystems\":[{\"nqn\":\"" NQN_A
+		  "\"}],\"ports\":[{\"addr\":{\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"1\"},"
 		  "\"referrals\":[{\"addr\":{\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"8009\"}}]},"
 		  "{\"addr\":{\"trtype\":\"tcp\",\"traddr\":\"192.0.2.1\",\"trsvcid\":\"4420\"}}]}",
 		  0, "" },
-		{ "{\"subsystems\":[{\"nqn\":\"" NQN_A "\",\"namespaces\":[{\"nsid\":1,\"device\":{\"path\":\"mem:1Q\"}}]}]}", -EINVAL, "1Q" },
+		{ "{\"subsystems\":[{\"nqn\":\"" NQN_A "\",\"namespaces\":[{\"nsid\":1,\"device\":{\"path\":\"mem:1Q\"}}]}]}", -EINVAL,
+		  "1Q" },
 	};
 	char *before, *after;
 	size_t i;
@@ -309,12 +314,9 @@ static void status_is_whole_while_hosts_come_and_go(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(what_is_saved_loads_as_the_same),
-		TEST(a_size_is_saved_as_it_is_now),
-		TEST(what_fails_midway_is_taken_back),
-		TEST(a_file_that_is_not_there_is_named),
-		TEST(a_link_and_the_mode_of_the_file_are_kept),
-		TEST(a_failed_save_leaves_the_old_file),
+		TEST(what_is_saved_loads_as_the_same),		TEST(a_size_is_saved_as_it_is_now),
+		TEST(what_fails_midway_is_taken_back),		TEST(a_file_that_is_not_there_is_named),
+		TEST(a_link_and_the_mode_of_the_file_are_kept), TEST(a_failed_save_leaves_the_old_file),
 		TEST(status_is_whole_while_hosts_come_and_go),
 	};
 

@@ -66,11 +66,14 @@ static const char nvmetcli_saved[] =
 	"  \"subsystems\": [\n"
 	"    {\n"
 	"      \"allowed_hosts\": [ \"nqn.2014-08.org.nvmexpress:uuid:2cd2c43b-a90a-45c1-a8cd-86b33ab273b5\" ],\n"
-	"      \"attr\": { \"allow_any_host\": \"0\", \"cntlid_max\": \"65519\", \"cntlid_min\": \"1\", \"model\": \"Linux\", \"serial\": \"2c1d6b2e0f5b1a4b\", \"version\": \"1.3\" },\n"
+	"      \"attr\": { \"allow_any_host\": \"0\", \"cntlid_max\": \"65519\", \"cntlid_min\": \"1\", \"model\": \"Linux\", \"serial\": "
+	"\"2c1d6b2e0f5b1a4b\", \"version\": \"1.3\" },\n"
 	"      \"namespaces\": [\n"
-	"        { \"ana\": { \"grpid\": \"1\" }, \"device\": { \"nguid\": \"00000000-0000-0000-0000-000000000000\", \"path\": \"/dev/nvme0n1\",\n"
+	"        { \"ana\": { \"grpid\": \"1\" }, \"device\": { \"nguid\": \"00000000-0000-0000-0000-000000000000\", \"path\": "
+	"\"/dev/nvme0n1\",\n"
 	"          \"uuid\": \"b53d6ba2-3b84-4f07-8b1e-0f4f9a3b6d51\" }, \"enable\": 1, \"nsid\": 7 },\n"
-	"        { \"device\": { \"nguid\": \"ef90689c-6c46-d44c-89c1-4067801309a8\", \"path\": \"/var/lib/disk.img\" }, \"enable\": 1, \"nsid\": 1 },\n"
+	"        { \"device\": { \"nguid\": \"ef90689c-6c46-d44c-89c1-4067801309a8\", \"path\": \"/var/lib/disk.img\" }, \"enable\": 1, "
+	"\"nsid\": 1 },\n"
 	"        { \"device\": { \"path\": \"/var/lib/off.img\" }, \"enable\": 0, \"nsid\": 9 }\n"
 	"      ],\n"
 	"      \"nqn\": \"nqn.2026-11.org.example:a\"\n"
@@ -156,9 +159,9 @@ static void an_empty_configuration_is_one(void **state)
 }
 
 #define SUBSYS(rest) "{\"subsystems\":[{\"nqn\":\"nqn.2026-11.org.example:a\"" rest "}]}"
-#define NS(rest) SUBSYS(",\"namespaces\":[" rest "]")
-#define PORT(rest) "{\"subsystems\":[{\"nqn\":\"nqn.2026-11.org.example:a\"}],\"ports\":[" rest "]}"
-#define ADDR(rest) PORT("{\"addr\":{" rest "}}")
+#define NS(rest)     SUBSYS(",\"namespaces\":[" rest "]")
+#define PORT(rest)   "{\"subsystems\":[{\"nqn\":\"nqn.2026-11.org.example:a\"}],\"ports\":[" rest "]}"
+#define ADDR(rest)   PORT("{\"addr\":{" rest "}}")
 
 static void what_is_wrong_is_said_with_its_place(void **state)
 {
@@ -179,7 +182,8 @@ static void what_is_wrong_is_said_with_its_place(void **state)
 		{ "{\"subsystems\":[{\"nqn\":\"nqn.2014-08.org.nvmexpress.discovery\"}]}", "is there by itself" },
 		{ "{\"subsystems\":[{\"nqn\":\"nqn.2026-11.org.example:a\"},{\"nqn\":\"nqn.2026-11.org.example:a\"}]}",
 		  "subsystems[1].nqn: \"nqn.2026-11.org.example:a\" is there already, in [0]" },
-		{ SUBSYS(",\"attr\":{\"allow_any_host\":\"yes\"}"), "subsystems[0].attr.allow_any_host: must be a number from 0 to 1, is \"yes\"" },
+		{ SUBSYS(",\"attr\":{\"allow_any_host\":\"yes\"}"),
+		  "subsystems[0].attr.allow_any_host: must be a number from 0 to 1, is \"yes\"" },
 		{ SUBSYS(",\"attr\":{\"serial\":\"123456789012345678901\"}"), "longer than 20" },
 		{ SUBSYS(",\"attr\":{\"serial\":[]}"), "subsystems[0].attr.serial: must be a string, is array" },
 		{ SUBSYS(",\"attr\":{\"serial\":\"a\\u0000b\"}"), "subsystems[0].attr.serial: has a NUL" },
@@ -194,27 +198,35 @@ static void what_is_wrong_is_said_with_its_place(void **state)
 		{ NS("{\"nsid\":1}"), "namespaces[0].device: is missing" },
 		{ NS("{\"nsid\":1,\"device\":{}}"), "namespaces[0].device.path: is missing" },
 		{ NS("{\"nsid\":1,\"device\":{\"path\":\"/x\",\"uuid\":\"123\"}}"), "device.uuid: must be 32 hexadecimal digits" },
-		{ NS("{\"nsid\":1,\"device\":{\"path\":\"/x\"},\"nvof\":{\"block_size\":1024}}"), "nvof.block_size: must be 512 or 4096, is 1024" },
-		{ NS("{\"nsid\":3,\"device\":{\"path\":\"/x\"}},{\"nsid\":1,\"device\":{\"path\":\"/y\"}},{\"nsid\":3,\"device\":{\"path\":\"/z\"}}"),
+		{ NS("{\"nsid\":1,\"device\":{\"path\":\"/x\"},\"nvof\":{\"block_size\":1024}}"),
+		  "nvof.block_size: must be 512 or 4096, is 1024" },
+		{ NS("{\"nsid\":3,\"device\":{\"path\":\"/x\"}},{\"nsid\":1,\"device\":{\"path\":\"/"
+		     "y\"}},{\"nsid\":3,\"device\":{\"path\":\"/z\"}}"),
 		  "subsystems[0].namespaces[2].nsid: 3 is there already, in [0]" },
 		{ PORT("{}"), "ports[0].addr: is missing" },
 		{ ADDR("\"trtype\":\"rdma\""), "ports[0].addr.trtype: must be tcp or loop, is \"rdma\"" },
 		{ ADDR("\"trtype\":\"tcp\",\"trsvcid\":\"4420\""), "ports[0].addr.traddr: is missing" },
 		/* C164 */
-		{ ADDR("\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"0\""), "trsvcid: must be a port from 1 to 65535, is \"0\"" },
+		{ ADDR("\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"0\""),
+		  "trsvcid: must be a port from 1 to 65535, is \"0\"" },
 		{ ADDR("\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"65536\""), "is \"65536\"" },
 		{ ADDR("\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"\""), "trsvcid: must be a port" },
 		{ ADDR("\"trtype\":\"tcp\",\"traddr\":\"localhost\",\"trsvcid\":\"4420\""), "traddr: must be an IPv4 or IPv6 address" },
 		{ ADDR("\"trtype\":\"tcp\",\"adrfam\":\"ipv6\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"4420\""), "adrfam: is \"ipv6\"" },
 		/* never in clear text what was asked to be encrypted or authenticated */
-		{ ADDR("\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"4420\",\"treq\":\"required\""), "treq: TLS is not supported" },
-		{ ADDR("\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"4420\",\"tsas\":\"tls1.3\""), "tsas: TLS is not supported" },
+		{ ADDR("\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"4420\",\"treq\":\"required\""),
+		  "treq: TLS is not supported" },
+		{ ADDR("\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"4420\",\"tsas\":\"tls1.3\""),
+		  "tsas: TLS is not supported" },
 		{ "{\"hosts\":[{\"nqn\":\"nqn.2026-11.org.example:h\",\"dhchap_key\":\"DHHC-1:00:x:\"}]}", "hosts[0].dhchap_key: in-band" },
 		{ "{\"hosts\":[{}]}", "hosts[0].nqn: is missing" },
-		{ PORT("{\"addr\":{\"trtype\":\"loop\"},\"subsystems\":[\"nqn.2026-11.org.example:b\"]}"), "ports[0].subsystems[0]: there is no subsystem" },
-		{ PORT("{\"portid\":1,\"addr\":{\"trtype\":\"loop\"}},{\"portid\":1,\"addr\":{\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\",\"trsvcid\":1}}"),
+		{ PORT("{\"addr\":{\"trtype\":\"loop\"},\"subsystems\":[\"nqn.2026-11.org.example:b\"]}"),
+		  "ports[0].subsystems[0]: there is no subsystem" },
+		{ PORT("{\"portid\":1,\"addr\":{\"trtype\":\"loop\"}},{\"portid\":1,\"addr\":{\"trtype\":\"tcp\",\"traddr\":\"127.0.0.1\","
+		       "\"trsvcid\":1}}"),
 		  "ports[1].portid: 1 is there already, in [0]" },
-		{ PORT("{\"portid\":1,\"addr\":{\"trtype\":\"loop\"}},{\"portid\":2,\"addr\":{\"trtype\":\"loop\"}}"), "ports[1].addr: loop is there already" },
+		{ PORT("{\"portid\":1,\"addr\":{\"trtype\":\"loop\"}},{\"portid\":2,\"addr\":{\"trtype\":\"loop\"}}"),
+		  "ports[1].addr: loop is there already" },
 		{ PORT("{\"portid\":65536,\"addr\":{\"trtype\":\"loop\"}}"), "ports[0].portid: must be a number from 0 to 65535" },
 		{ PORT("{\"addr\":{\"trtype\":\"loop\"},\"referrals\":[{}]}"), "ports[0].referrals[0].addr: is missing" },
 	};

@@ -52,7 +52,10 @@ static struct fault_action match_at(uint64_t now_ns)
 	return fault_match(&set, &ev);
 }
 
-static bool nothing(struct fault_action a) { return fault_action_none(&a); }
+static bool nothing(struct fault_action a)
+{
+	return fault_action_none(&a);
+}
 
 static void an_empty_set_does_nothing(void **state)
 {
@@ -116,8 +119,8 @@ static void status_takes_decimal_hex_and_flags(void **state)
 		const char *spec;
 		uint16_t status;
 	} good[] = {
-		{ "on=io,status=1:132", 0x184 },	   { "on=io,status=1:0x84", 0x184 },  { "on=io,status=1:84H:DNR", 0x4184 },
-		{ "on=io,status=0:21h:crd2", 0x1021 },	   { "on=io,status=0:6:more", 0x2006 }, { "on=io,status=3:3", 0x303 },
+		{ "on=io,status=1:132", 0x184 },	  { "on=io,status=1:0x84", 0x184 },    { "on=io,status=1:84H:DNR", 0x4184 },
+		{ "on=io,status=0:21h:crd2", 0x1021 },	  { "on=io,status=0:6:more", 0x2006 }, { "on=io,status=3:3", 0x303 },
 		{ "on=io,status=0:33:crd3:dnr", 0x5821 },
 	};
 	size_t i;

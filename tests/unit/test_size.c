@@ -87,7 +87,9 @@ static void a_duration_needs_its_unit(void **state)
 
 static void a_formatted_size_parses_back(void **state)
 {
-	static const uint64_t sizes[] = { 0, 1, 512, 1023, 1024, 4097, 65536, UINT64_C(3) << 20, UINT64_C(1) << 40, UINT64_C(1) << 60, UINT64_MAX };
+	static const uint64_t sizes[] = {
+		0, 1, 512, 1023, 1024, 4097, 65536, UINT64_C(3) << 20, UINT64_C(1) << 40, UINT64_C(1) << 60, UINT64_MAX
+	};
 	char buf[24];
 	uint64_t back;
 	size_t i;
@@ -103,10 +105,8 @@ static void a_formatted_size_parses_back(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(suffixes_are_powers_of_1024),
-		cmocka_unit_test(what_is_no_size_is_refused_with_a_sentence),
-		cmocka_unit_test(a_size_beyond_64_bits_is_out_of_range),
-		cmocka_unit_test(a_duration_needs_its_unit),
+		cmocka_unit_test(suffixes_are_powers_of_1024),		 cmocka_unit_test(what_is_no_size_is_refused_with_a_sentence),
+		cmocka_unit_test(a_size_beyond_64_bits_is_out_of_range), cmocka_unit_test(a_duration_needs_its_unit),
 		cmocka_unit_test(a_formatted_size_parses_back),
 	};
 

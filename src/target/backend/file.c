@@ -15,7 +15,10 @@
 
 #define FILE_DIRECT_ALIGN 512 /* to begin with */
 
-static struct file_backend *to_file(struct backend *b) { return container_of(b, struct file_backend, b); }
+static struct file_backend *to_file(struct backend *b)
+{
+	return container_of(b, struct file_backend, b);
+}
 
 /* PATH[,engine=auto|uring|pool][,direct=on|off]: the options known here, taken off from the end, so that a path may have commas. */
 static int take_options(struct file_backend *fb, bool *direct, struct error *err)
@@ -24,8 +27,11 @@ static int take_options(struct file_backend *fb, bool *direct, struct error *err
 		const char *text;
 		int engine, direct;
 	} options[] = {
-		{ "engine=auto", FILE_ENGINE_AUTO, -1 }, { "engine=uring", FILE_ENGINE_URING, -1 }, { "engine=pool", FILE_ENGINE_POOL, -1 },
-		{ "direct=on", -1, true },		 { "direct=off", -1, false },
+		{ "engine=auto", FILE_ENGINE_AUTO, -1 },
+		{ "engine=uring", FILE_ENGINE_URING, -1 },
+		{ "engine=pool", FILE_ENGINE_POOL, -1 },
+		{ "direct=on", -1, true },
+		{ "direct=off", -1, false },
 	};
 	char *comma;
 	size_t i;
@@ -35,7 +41,8 @@ static int take_options(struct file_backend *fb, bool *direct, struct error *err
 			;
 		if (i == ARRAY_SIZE(options)) {
 			if (!strncmp(comma + 1, "engine=", 7) || !strncmp(comma + 1, "direct=", 7))
-				return error_set(err, -EINVAL, "file:%.200s: must be engine=auto, uring or pool; direct=on or off", fb->path);
+				return error_set(err, -EINVAL, "file:%.200s: must be engine=auto, uring or pool; direct=on or off",
+						 fb->path);
 			break;
 		}
 		*comma = '\0';

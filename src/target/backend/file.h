@@ -19,8 +19,8 @@ enum file_engine { FILE_ENGINE_AUTO, FILE_ENGINE_URING, FILE_ENGINE_POOL };
 struct file_backend {
 	struct backend b;
 	char *path;
-	int fd;	       /* through the page cache: takes everything */
-	int fd_direct; /* O_DIRECT; -1: not here */
+	int fd;		       /* through the page cache: takes everything */
+	int fd_direct;	       /* O_DIRECT; -1: not here */
 	uint32_t direct_align; /* atomic: of offset, length and memory; grows when the kernel refuses */
 	uint32_t block_size;
 	bool block_dev, readonly;

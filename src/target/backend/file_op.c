@@ -11,8 +11,8 @@
 #include "proto/cmd.h"
 #include "target/backend/file.h"
 
-#define OP_IOV 64	       /* elements per system call */
-#define OP_ZEROES_LEN 65536
+#define OP_IOV		    64 /* elements per system call */
+#define OP_ZEROES_LEN	    65536
 #define OP_DIRECT_ALIGN_MAX 4096
 
 static const uint8_t zeroes[OP_ZEROES_LEN] __attribute__((aligned(OP_DIRECT_ALIGN_MAX)));
@@ -109,7 +109,10 @@ static int op_write(struct file_backend *fb, const struct backend_io *io)
 	return ret ? ret : sync_data(fb);
 }
 
-static bool unsupported(int ret) { return ret == -EOPNOTSUPP || ret == -ENOTTY || ret == -EINVAL || ret == -ENOSYS || ret == -ENODEV; }
+static bool unsupported(int ret)
+{
+	return ret == -EOPNOTSUPP || ret == -ENOTTY || ret == -EINVAL || ret == -ENOSYS || ret == -ENODEV;
+}
 
 static int allocate(struct file_backend *fb, int mode, const struct backend_io *io)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * io_uring for reads, writes and flushes of files: one ring per loop.  What a loop turn queues goes to the kernel in one system call at its
- * end; completions show on the ring's descriptor.  Whatever does not end plainly (short, unaligned, not supported) is run again by the pool,
- * which knows all the cases: reads and writes of blocks may be repeated.
+ * end; completions show on the ring's descriptor.  Whatever does not end plainly (short, unaligned, not supported) is run again by the
+ * pool, which knows all the cases: reads and writes of blocks may be repeated.
  */
 #include <errno.h>
 #include <liburing.h>
@@ -12,9 +12,9 @@
 #include "base/util.h"
 #include "target/backend/file.h"
 
-#define RING_ENTRIES 256
+#define RING_ENTRIES	256
 #define RING_CQ_ENTRIES 4096
-#define RING_BATCH 64 /* completions per call, then others have their turn */
+#define RING_BATCH	64 /* completions per call, then others have their turn */
 
 struct file_uring {
 	struct loop_ext ext;

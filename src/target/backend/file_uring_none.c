@@ -4,6 +4,12 @@
 
 #include "target/backend/file.h"
 
-int file_uring_probe(void) { return -ENOSYS; }
+int file_uring_probe(void)
+{
+	return -ENOSYS;
+}
 
-bool file_uring_submit(struct file_backend *fb, struct backend_io *io) { return false; }
+bool file_uring_submit(struct file_backend *fb, struct backend_io *io)
+{
+	return false;
+}

@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "target/backend/common.h"
 
-#define MEM_SEGMENTS 48
+#define MEM_SEGMENTS	  48
 /* From here on giving pages back and faulting zeroes in again is cheaper than writing zeroes. */
 #define MEM_ZERO_BY_PAGES (1u << 20)
 
@@ -34,10 +34,16 @@ struct mem_backend {
 	struct mem_segment segs[MEM_SEGMENTS];
 };
 
-static struct mem_backend *to_mem(struct backend *b) { return container_of(b, struct mem_backend, b); }
+static struct mem_backend *to_mem(struct backend *b)
+{
+	return container_of(b, struct mem_backend, b);
+}
 
 /* Backed address space, in whole pages. */
-static uint64_t mem_capacity(const struct mem_backend *mb) { return mb->nr_segs ? mb->segs[mb->nr_segs - 1].end : 0; }
+static uint64_t mem_capacity(const struct mem_backend *mb)
+{
+	return mb->nr_segs ? mb->segs[mb->nr_segs - 1].end : 0;
+}
 
 static bool mem_add_segment(struct mem_backend *mb, uint64_t len)
 {
@@ -98,7 +104,10 @@ static int mem_open(const char *arg, uint32_t block_size, bool readonly, struct 
 	return 0;
 }
 
-static uint64_t mem_size(struct backend *b) { return __atomic_load_n(&to_mem(b)->size, __ATOMIC_RELAXED); }
+static uint64_t mem_size(struct backend *b)
+{
+	return __atomic_load_n(&to_mem(b)->size, __ATOMIC_RELAXED);
+}
 
 /* The memory of offset, and how many bytes of len lie in one piece there; NULL beyond what is mapped. */
 static uint8_t *mem_at(struct mem_backend *mb, uint64_t offset, uint64_t len, uint64_t *piece)

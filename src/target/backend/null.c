@@ -18,7 +18,10 @@ struct null_backend {
 #define NULL_AREA_LEN (2u << 20)
 static uint8_t null_area[NULL_AREA_LEN] __attribute__((aligned(4096)));
 
-static struct null_backend *to_null(struct backend *b) { return container_of(b, struct null_backend, b); }
+static struct null_backend *to_null(struct backend *b)
+{
+	return container_of(b, struct null_backend, b);
+}
 
 static int null_open(const char *arg, uint32_t block_size, bool readonly, struct backend **b, struct error *err)
 {
@@ -44,9 +47,15 @@ static int null_open(const char *arg, uint32_t block_size, bool readonly, struct
 	return 0;
 }
 
-static void null_close(struct backend *b) { free(to_null(b)); }
+static void null_close(struct backend *b)
+{
+	free(to_null(b));
+}
 
-static uint64_t null_size(struct backend *b) { return __atomic_load_n(&to_null(b)->size, __ATOMIC_RELAXED); }
+static uint64_t null_size(struct backend *b)
+{
+	return __atomic_load_n(&to_null(b)->size, __ATOMIC_RELAXED);
+}
 
 static void null_submit(struct backend *b, struct backend_io *io)
 {

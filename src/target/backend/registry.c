@@ -21,7 +21,8 @@ int backend_open(const char *spec, uint32_t block_size, bool readonly, struct ba
 		if (strlen((*ops)->name) == len && !memcmp((*ops)->name, spec, len))
 			return (*ops)->open(colon + 1, block_size, readonly, b, err);
 	}
-	return error_set(err, -EINVAL, "backend \"%.200s\": there are mem, null and file, no \"%.*s\"", spec, (int)(len < 40 ? len : 40), spec);
+	return error_set(err, -EINVAL, "backend \"%.200s\": there are mem, null and file, no \"%.*s\"", spec, (int)(len < 40 ? len : 40),
+			 spec);
 }
 
 void backend_close(struct backend *b)
