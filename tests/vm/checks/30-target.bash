@@ -36,7 +36,7 @@ guest_without_trouble() {
 	local trouble
 	mark_kernel_log
 	guest "nvme disconnect -n $our_nqn >/dev/null 2>&1; set -e; $1"
-	trouble=$(guest "kernel_trouble $log_lines" || true)
+	trouble=$(guest "kernel_trouble $log_lines")
 	[ -z "$trouble" ] || fail "the kernel complains: $trouble"
 	target_is_alive
 }

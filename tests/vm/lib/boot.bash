@@ -20,7 +20,7 @@ vm_forwards() {
 
 # vm_boot STATE TIMEOUT FORWARD...: sets vm_started and vm_exit (empty when the guest died without an exit status).
 vm_boot() {
-	local state=$1 timeout=$2 boot_timeout=${VM_BOOT_TIMEOUT:-180} deadline word text ctl cats=()
+	local state=$1 timeout=$2 boot_timeout=${VM_BOOT_TIMEOUT:-180} deadline piece ended line='' word text ctl cats=()
 	shift 2
 	vm_started='' vm_exit=''
 	rm -f "$state"/*.fifo "$state"/ctl.{in,out} "$state/console"
@@ -33,7 +33,12 @@ vm_boot() {
 
 	deadline=$((SECONDS + boot_timeout))
 	while [ -z "$vm_exit" ]; do
-		if read -r -t 1 -u "$ctl" word text; then
+		# A line may come in pieces: when the time is up, read has what came so far.
+		IFS= read -r -t 1 -u "$ctl" piece && ended=1 || ended=
+		line+=$piece
+		if [ -n "$ended" ]; then
+			read -r word text <<<"$line"
+			line=
 			case $word in
 			started) vm_started=1 deadline=$((SECONDS + timeout)) ;;
 			exit) vm_exit=$text ;;

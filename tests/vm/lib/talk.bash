@@ -39,14 +39,19 @@ vm_stop() {
 	wait "$pid" 2>/dev/null
 }
 
-# vm_guest STATE SECONDS COMMAND: for a guest that runs guest/serve; runs the command there, prints its output, has its exit status.
+# vm_guest STATE SECONDS COMMAND: for a guest that runs guest/serve; runs the command there and has its exit status. What it printed goes to standard
+# output, or to standard error when it failed, so that it is seen even if the caller keeps the output.
 vm_guest() {
 	local id=$BASHPID.$RANDOM answer status output
 	vm_tell "$1" "do.$id" "$2" "$(base64 -w 0 <<<"$3")"
-	answer=$(vm_await "$1" "done.$id" $(($2 + 15))) || { status=$?; echo "the guest gave no answer"; return $status; }
+	answer=$(vm_await "$1" "done.$id" $(($2 + 15))) || { status=$?; echo "the guest gave no answer" >&2; return $status; }
 	rm -f "$1/done.$id"
 	read -r status output <<<"$answer"
-	base64 -d <<<"$output"
-	[ "$status" -ne "$vm_status_timeout" ] || echo "the guest's command took more than $2 s"
+	if [ "$status" -eq 0 ]; then
+		base64 -d <<<"$output"
+	else
+		base64 -d <<<"$output" >&2
+	fi
+	[ "$status" -ne "$vm_status_timeout" ] || echo "the guest's command took more than $2 s" >&2
 	return "$status"
 }
