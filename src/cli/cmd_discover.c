@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/conn.h"
+#include "cli/text.h"
 
 static const struct usage usage = {
 	"[-t TRANSPORT] -a ADDR [-s PORT] [OPTION]... | URI",
@@ -87,6 +88,14 @@ static int log_json(struct cli *cli, const struct nvof_disc_log *log)
 	return cli_json(cli, doc);
 }
 
+/* What stands in a record is the peer's choice. */
+static void clean_entry(struct nvof_disc_entry *e)
+{
+	text_clean(e->trsvcid);
+	text_clean(e->subnqn);
+	text_clean(e->traddr);
+}
+
 static int discover(struct cli *cli, const struct conn_args *args)
 {
 	struct nvof_disc_log *log;
@@ -101,9 +110,11 @@ static int discover(struct cli *cli, const struct conn_args *args)
 		goto out;
 	}
 	conn_disconnect(&c);
-	for (size_t i = 0; i < log->nr_entries; i++)
+	for (size_t i = 0; i < log->nr_entries; i++) {
+		clean_entry(&log->entries[i]);
 		if (log->entries[i].skip)
 			cli_warn(cli, "record %zu is left out: %s", i, log->entries[i].skip);
+	}
 	if (cli->json)
 		ret = log_json(cli, log);
 	else

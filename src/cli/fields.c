@@ -5,6 +5,7 @@
 
 #include "base/util.h"
 #include "cli/fields.h"
+#include "cli/text.h"
 #include "proto/nqn.h"
 
 #define TEXT_MAX 256
@@ -22,7 +23,7 @@ static const char *text(const struct field *field, const uint8_t *at, char buf[2
 {
 	if (field->kind == FIELD_ID)
 		return hex_text(at, field->size, buf);
-	return wire_text(buf, (const char *)at, min_size(field->size, TEXT_MAX));
+	return text_clean(wire_text(buf, (const char *)at, min_size(field->size, TEXT_MAX)));
 }
 
 void fields_print(const struct field *fields, const void *data)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
 
 static void say(const struct cli *cli, const char *msg)
 {
@@ -32,9 +33,9 @@ static void keep_failure(struct cli *cli, const char *msg, int status, const cha
 	cli->failure = cli_json_new();
 	err = json_object_new_object();
 	json_object_object_add(cli->failure, "error", err);
-	json_object_object_add(err, "message", json_object_new_string(msg));
+	json_object_object_add(err, "message", text_json(msg));
 	if (argument)
-		json_object_object_add(err, "argument", json_object_new_string(argument));
+		json_object_object_add(err, "argument", text_json(argument));
 	if (status) {
 		json_object_object_add(err, "status", json_object_new_int(status));
 		json_object_object_add(err, "status_text", json_object_new_string(nvof_status_str(status, words, sizeof(words))));
@@ -47,6 +48,8 @@ static void fail(struct cli *cli, int status, const char *argument, const char *
 
 	if (vasprintf(&msg, fmt, ap) < 0)
 		msg = NULL;
+	if (msg)
+		text_clean(msg);
 	say(cli, msg ? msg : "out of memory");
 	keep_failure(cli, msg ? msg : "out of memory", status, argument);
 	free(msg);
@@ -81,6 +84,8 @@ void cli_warn(const struct cli *cli, const char *fmt, ...)
 	if (vasprintf(&msg, fmt, ap) < 0)
 		msg = NULL;
 	va_end(ap);
+	if (msg)
+		text_clean(msg);
 	say(cli, msg ? msg : "out of memory");
 	free(msg);
 }
@@ -111,6 +116,9 @@ void cli_log(void *arg, enum nvof_log_level level, const char *msg)
 {
 	static const char *const names[] = { "error: ", "warning: ", "", "" };
 
+	char *copy = strdup(msg);
+
 	(void)arg;
-	fprintf(stderr, "nvof: %s%s\n", names[level], msg);
+	fprintf(stderr, "nvof: %s%s\n", names[level], copy ? text_clean(copy) : "out of memory");
+	free(copy);
 }

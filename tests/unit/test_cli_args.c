@@ -12,6 +12,7 @@
 #include "cli/bench_pattern.h"
 #include "cli/io_args.h"
 #include "cli/target_spec.h"
+#include "cli/text.h"
 
 /* ------------------------------------------------------------------------------------------------------------------ --ns */
 
@@ -187,6 +188,30 @@ static void what_is_wrong_with_a_block_is_told(void **state)
 	free(buf);
 }
 
+/* ------------------------------------------------------------------------------------------------------------------ texts */
+
+static void cleaned(const char *text, const char *wanted)
+{
+	char *copy = strdup(text);
+
+	assert_string_equal(text_clean(copy), wanted);
+	free(copy);
+}
+
+static void texts_of_others_can_be_shown(void **state)
+{
+	cleaned("plain", "plain");
+	cleaned("\xc3\xa4 \xe2\x82\xac \xf0\x9f\x90\xa7", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x90\xa7");
+	cleaned("a\x1b[2Jb\nc\x7f", "a?[2Jb?c?");
+	cleaned("\xff\xfe\x80", "???");
+	cleaned("\xc0\xaf", "??");	/* over-long */
+	cleaned("\xed\xa0\x80", "???"); /* a surrogate */
+	cleaned("\xc2\x9b"
+		"31m",
+		"??31m"); /* a C1 control character */
+	cleaned("cut \xe2\x82", "cut ??");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +225,7 @@ int main(void)
 		cmocka_unit_test(a_range_beyond_the_end_is_refused),
 		cmocka_unit_test(what_was_filled_passes_the_check),
 		cmocka_unit_test(what_is_wrong_with_a_block_is_told),
+		cmocka_unit_test(texts_of_others_can_be_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
