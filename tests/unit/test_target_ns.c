@@ -300,8 +300,9 @@ static void removal_waits_for_the_backend_and_nobody_else_does(void **state)
 		pthread_cond_wait(&slow.changed, &slow.lock);
 	pthread_mutex_unlock(&slow.lock);
 	pthread_create(&remover, NULL, remove_ns_1, &removed);
-	while (th_cmd(io, th_rw(nvme_cmd_verify, 1, 0, 1), NULL, 0).status != ST(INVALID_NS))
+	while (!th_identify(admin, NVME_IDENTIFY_CNS_NS_DESC_LIST, 1, page).status)
 		; /* until the removal has begun */
+	assert_status(th_cmd(io, th_rw(nvme_cmd_read, 1, 0, 1), page, 512), ST(INVALID_NS));
 	assert_status(th_cmd(io, th_rw(nvme_cmd_read, 2, 0, 1), page, 512), 0);
 	assert_status(th_cmd(admin, th_sqe(nvme_admin_keep_alive, 0, 0, 0, 0), NULL, 0), 0);
 	assert_false(__atomic_load_n(&removed, __ATOMIC_ACQUIRE));
