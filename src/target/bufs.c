@@ -42,11 +42,12 @@ static void bufs_look(struct timer *timer)
 		timer_set(b->loop, &b->timer, loop_now(b->loop) + BUFS_LOOK_NS);
 }
 
-void bufs_init(struct bufs *b, struct loop *loop, size_t keep_max)
+void bufs_init(struct bufs *b, struct loop *loop, size_t keep_max, size_t use_max)
 {
 	memset(b, 0, sizeof(*b));
 	b->loop = loop;
 	b->keep_max = keep_max;
+	b->use_max = use_max;
 	timer_init(&b->timer, bufs_look);
 }
 

@@ -22,6 +22,7 @@ struct buf_free {
 struct bufs {
 	struct loop *loop;
 	size_t keep_max;      /* bytes kept for reuse at most */
+	size_t use_max;	      /* bytes in use from which on I/O waits; only what asks first keeps to it */
 	size_t kept, in_use;
 	struct {
 		struct buf_free *head;
@@ -30,7 +31,7 @@ struct bufs {
 	struct timer timer;   /* armed only while something is kept */
 };
 
-void bufs_init(struct bufs *b, struct loop *loop, size_t keep_max);
+void bufs_init(struct bufs *b, struct loop *loop, size_t keep_max, size_t use_max);
 void bufs_exit(struct bufs *b);
 /* At least len bytes, *room says how many; NULL: no memory or len beyond the largest class.  Contents are undefined. */
 void *bufs_get(struct bufs *b, size_t len, size_t *room);

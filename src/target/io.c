@@ -149,15 +149,20 @@ static void io_read(struct target_req *req)
 	struct backend *b = req->ns->backend;
 	uint64_t offset = io_args(req).slba << req->ns->lba_shift;
 
-	note_io(req, false);
-	if (b->ops->map) {
+	if (b->ops->map && (!req->queue->stable_data || b->ops->map_is_const)) {
 		req->iov = req->iov_inline;
 		req->iovcnt = TARGET_REQ_IOV;
 		if (b->ops->map(b, offset, req->data_len, req->iov, &req->iovcnt)) {
+			note_io(req, false);
 			target_req_respond(req, 0);
 			return;
 		}
 	}
+	if (unlikely(target_buf_short(req, req->data_len))) {
+		target_buf_wait(req); /* and comes here again */
+		return;
+	}
+	note_io(req, false);
 	if (!target_req_buffer(req, req->data_len))
 		return;
 	target_io_submit(req, (struct backend_io){

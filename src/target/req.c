@@ -13,7 +13,7 @@ static void req_start(struct target_req *req)
 	q->nr_active++;
 	q->nr_outstanding++;
 	req->active = true;
-	req->parked = req->answered = false;
+	req->parked = req->answered = req->waiting = req->waited = false;
 	req->cqe.result = 0;
 	req->dir = DATA_NONE;
 	req->data_len = 0;
@@ -102,8 +102,14 @@ bool target_req_begin(struct target_req *req)
 		target_req_respond(req, status);
 		return false;
 	}
-	if (req->dir == DATA_TO_CTRL && req->data_len)
+	if (req->dir == DATA_TO_CTRL && req->data_len) {
+		/* In-capsule data stands in line behind the command and can't wait. */
+		if (q->qid && !req->in_capsule && q->ops->bring && unlikely(target_buf_short(req, req->data_len))) {
+			target_buf_wait(req);
+			return false;
+		}
 		return target_req_buffer(req, req->data_len);
+	}
 	target_req_execute(req);
 	return false;
 }
@@ -260,6 +266,7 @@ void target_req_end(struct target_req *req)
 	if (req->buf) {
 		bufs_put(&q->thread->bufs, req->buf, req->buf_len);
 		req->buf = NULL;
+		target_buf_feed(q->thread);
 	}
 	req->active = false;
 	q->nr_active--;
@@ -272,7 +279,7 @@ void target_req_end(struct target_req *req)
 void target_req_park(struct target_req *req)
 {
 	req->parked = true;
-	req->queue->nr_parked++;
+	req->queue->nr_parked += !req->waiting; /* one that waits for a buffer is work in hand */
 	cds_list_add_tail(&req->link, &req->queue->held);
 }
 
@@ -281,8 +288,12 @@ void target_req_unpark(struct target_req *req)
 	struct target_queue *q = req->queue;
 
 	req->parked = false;
-	q->nr_parked--;
+	q->nr_parked -= !req->waiting;
 	cds_list_del(&req->link);
+	if (req->waiting) {
+		req->waiting = false;
+		cds_list_del(&req->wait_link);
+	}
 	if (req->delay.pos)
 		timer_cancel(q->loop, &req->delay);
 }

@@ -57,6 +57,8 @@ struct target_thread {
 	int nr_placed;			  /* queues placed here; atomic */
 	struct cds_list_head queues;	  /* target_queue.link; the thread's own */
 	struct bufs bufs;		  /* the thread's own */
+	struct cds_list_head waiting;	  /* target_req.wait_link, first come first served; the thread's own */
+	struct loop_defer feed;
 };
 
 /* A call made on a loop's thread while the caller waits. */
@@ -319,6 +321,12 @@ void *target_req_page(struct target_req *req, uint32_t len);
 /* Keeps req until somebody answers it (events, faults that ignore); target_queue_closed() answers what is left. */
 void target_req_park(struct target_req *req);
 void target_req_unpark(struct target_req *req);
+
+/* buf_wait.c: I/O waits for a buffer when the thread's are all in use */
+void target_buf_wait_init(struct target_thread *th);
+bool target_buf_short(const struct target_req *req, uint32_t len); /* then: target_buf_wait(), and somebody else goes on with req */
+void target_buf_wait(struct target_req *req);
+void target_buf_feed(struct target_thread *th); /* a buffer came back */
 
 /* ctrl.c */
 struct target_ctrl *target_ctrl_new(struct target_subsys *s, struct target_port *port, const char *hostnqn, const uint8_t hostid[16]); /* under lock */

@@ -9,7 +9,8 @@
 #include "target/rcu.h"
 #include "target/target.h"
 
-#define BUFS_KEEP ((size_t)32 << 20) /* bytes of idle buffers a thread keeps at most */
+#define BUFS_KEEP ((size_t)32 << 20)  /* bytes of idle buffers a thread keeps at most */
+#define BUFS_USE  ((size_t)256 << 20) /* bytes of buffers in use from which on I/O of a thread waits */
 
 static void *thread_main(void *arg)
 {
@@ -40,7 +41,8 @@ static int thread_start(struct nvof_target *t, unsigned int index, struct error 
 	if (ret)
 		return error_set(err, ret, "make the loop of I/O thread %u: %s", index, strerror(-ret));
 	loop_set_spin(th->loop, (uint64_t)t->opts.spin_us * NSEC_PER_USEC);
-	bufs_init(&th->bufs, th->loop, BUFS_KEEP);
+	bufs_init(&th->bufs, th->loop, BUFS_KEEP, BUFS_USE);
+	target_buf_wait_init(th);
 	ret = pthread_create(&th->thread, NULL, thread_main, th);
 	if (ret)
 		return error_set(err, -ret, "start I/O thread %u: %s", index, strerror(ret));

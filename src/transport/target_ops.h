@@ -58,11 +58,12 @@ struct target_req {
 	size_t buf_len;
 	struct target_ns *ns; /* one reference while active, or NULL */
 	bool parked, answered;
+	bool waiting, waited; /* for a buffer: see buf_wait.c */
 	uint8_t ns_epoch;
 	struct timer delay; /* of a fault, or until a queue id is free */
 	uint8_t delay_then;
 	uint16_t delay_status;
-	struct cds_list_head link;
+	struct cds_list_head link, wait_link;
 	uint64_t scratch[20]; /* the backend's and the command's state between submit and done */
 };
 
@@ -81,6 +82,8 @@ struct target_queue {
 	uint16_t sqsize;	  /* 0's based; before Connect: what the transport has slots for, less one */
 	uint16_t sqhd;
 	bool sqflow_off;	  /* SQ flow control disabled: no sqhd, a success may ride on the data (TCP: SUCCESS flag) */
+	/* The transport's: data to be sent must not change until it has left (data digests), so the core hands out copies. */
+	bool stable_data;
 	bool connected, closing, closed, draining;
 	uint32_t nr_active, nr_parked, nr_outstanding; /* outstanding: active and not answered yet */
 	struct target_thread *thread;
@@ -112,6 +115,8 @@ struct target_transport {
 
 	/* Answer req: see above.  The core no longer touches it until target_req_end(). */
 	void (*respond)(struct target_req *req);
+	/* Optional.  target_req_begin() said false for want of a buffer; here is one: go on as if it had said true.  Never from inside begin. */
+	void (*bring)(struct target_req *req);
 	/* Connect settled the queue size: room for sqsize + 1 requests from now on.  0 or -ENOMEM.  Called before Connect is answered. */
 	int (*queue_resize)(struct target_queue *q, uint16_t sqsize);
 	/* Close in an orderly way: what respond() was given is sent first (bounded), then target_queue_closed(). Twice is fine.

@@ -145,6 +145,17 @@ static void fake_respond(struct target_req *req)
 		cmd_end(cmd); /* the waiter may free it now */
 }
 
+static void bring_data(struct th_cmd *cmd);
+
+static void fake_bring(struct target_req *req)
+{
+	struct th_cmd *cmd = (struct th_cmd *)req;
+
+	cmd->bringing = true;
+	if (!cmd->slow)
+		bring_data(cmd);
+}
+
 static int fake_resize(struct target_queue *q, uint16_t sqsize)
 {
 	return sqsize == 666 ? -ENOMEM : 0;
@@ -179,7 +190,7 @@ static void fake_free(struct target_queue *q)
 	{                                                                                                                       \
 		.name = n, .trtype = NVMF_TRTYPE_TCP, .needs_addr = addr, .max_inline = 8192, .has_in_capsule_admin = true,     \
 		.listen = fake_listen, .listener_addr = fake_listener_addr, .unlisten = fake_unlisten, .respond = fake_respond, \
-		.queue_resize = fake_resize, .queue_close = fake_close, .queue_free = fake_free,                                \
+		.bring = fake_bring, .queue_resize = fake_resize, .queue_close = fake_close, .queue_free = fake_free,           \
 	}
 static const struct target_transport fake = FAKE("fake", false), fakenet = FAKE("fakenet", true);
 const struct target_transport *const target_transports[] = { &fake, &fakenet, NULL };

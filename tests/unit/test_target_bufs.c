@@ -16,7 +16,7 @@ static struct bufs bufs;
 static int setup(void **state)
 {
 	assert_int_equal(loop_new(&loop), 0);
-	bufs_init(&bufs, loop, 1 << 20);
+	bufs_init(&bufs, loop, 1 << 20, SIZE_MAX);
 	return 0;
 }
 

@@ -118,6 +118,19 @@ static void lo_respond(struct target_req *req)
 	tell_host(l, LO_ANSWER, s);
 }
 
+static void lo_bring(struct target_req *req)
+{
+	struct lo_slot *s = container_of(req, struct lo_slot, req);
+	struct lo_link *l = to_link(req->queue);
+
+	if (l->ending) {
+		slot_end(l, s);
+		return;
+	}
+	s->state = LO_SLOT_NEED;
+	tell_host(l, LO_NEED, s);
+}
+
 /* ---- messages from the host ---- */
 
 static void slot_submit(struct lo_link *l, struct lo_slot *s)
@@ -298,6 +311,7 @@ const struct target_transport loop_target_transport = {
 	.listener_addr = lo_listener_addr,
 	.unlisten = lo_unlisten,
 	.respond = lo_respond,
+	.bring = lo_bring,
 	.queue_resize = lo_queue_resize,
 	.queue_close = lo_queue_close,
 	.queue_free = lo_queue_free,

@@ -13,6 +13,7 @@ const struct target_transport tcp_target_transport = {
 	.listener_addr = tcp_target_listener_addr,
 	.unlisten = tcp_target_unlisten,
 	.respond = tcp_target_respond,
+	.bring = tcp_target_bring,
 	.queue_resize = tcp_target_queue_resize,
 	.queue_close = tcp_target_queue_close,
 	.queue_free = tcp_target_queue_free,

@@ -188,6 +188,7 @@ void slot_rx_advance(struct tt_slot *s, size_t len);
 void tx_add(struct tt_conn *c, struct tx_item *item, enum tx_kind kind);
 void conn_flush(struct tt_conn *c);
 void tcp_target_respond(struct target_req *req);
+void tcp_target_bring(struct target_req *req);
 
 /* One sendmsg in the making: pieces in order; headers are built in hdr. */
 struct tx_batch {

@@ -38,6 +38,19 @@ void tcp_target_respond(struct target_req *req)
 	tx_add(c, &s->tx, TX_RSP);
 }
 
+void tcp_target_bring(struct target_req *req)
+{
+	struct tt_slot *s = to_tt_slot(req);
+	struct tt_conn *c = to_tt_conn(req->queue);
+
+	if (!conn_alive(c)) {
+		slot_end(c, s);
+		return;
+	}
+	slot_rx_begin(s);
+	slot_r2t_next(c, s);
+}
+
 /* All of item's bytes have left. */
 static void item_sent(struct tt_conn *c, struct tx_item *item)
 {
