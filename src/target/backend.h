@@ -43,6 +43,7 @@ struct backend_ops {
 	void (*submit)(struct backend *b, struct backend_io *io);
 	/* Optional: memory that holds [offset, offset + len) and may be sent from until the namespace reference is put: zero-copy reads. */
 	bool (*map)(struct backend *b, uint64_t offset, uint64_t len, struct iovec *iov, uint32_t *iovcnt /* in: room; out: used */);
+	bool map_is_const; /* what map() gives never changes */
 	/* Optional.  0 or -errno with a sentence.  Safe beside I/O inside the smaller of both sizes.  size 0: take what is there now (a file that
 	 * grew); size() then tells. */
 	int (*resize)(struct backend *b, uint64_t size, struct error *err);

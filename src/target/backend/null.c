@@ -102,5 +102,6 @@ const struct backend_ops null_backend_ops = {
 	.size = null_size,
 	.submit = null_submit,
 	.map = null_map,
+	.map_is_const = true,
 	.resize = null_resize,
 };

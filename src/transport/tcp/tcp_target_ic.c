@@ -54,6 +54,7 @@ void conn_icreq(struct tt_conn *c)
 	c->hpda = ic->pda;
 	c->hdgst = ic->dgst & DGST_HDR && c->params->hdr_digest_ok;
 	c->ddgst = ic->dgst & DGST_DATA && c->params->data_digest_ok;
+	c->q.stable_data = c->ddgst;
 	/* One R2T at a time for each command keeps to any MAXR2T. */
 	conn_enter(c, CONN_IC_HELD);
 	loop_fd_mod(&c->lf, EPOLLRDHUP);
