@@ -154,7 +154,7 @@ int config_number(struct config_ctx *x, const struct config_at *at, json_object 
 int config_flag(struct config_ctx *x, const struct config_at *at, json_object *obj, const char *key, bool none, bool *out)
 {
 	json_object *v = value_of(obj, key);
-	uint64_t n;
+	uint64_t n = 0; /* config_number() may fail before it sets it */
 	int ret;
 
 	if (v && json_object_is_type(v, json_type_boolean)) {
