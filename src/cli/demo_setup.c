@@ -104,6 +104,7 @@ static int connect_once(struct demo *demo, unsigned int concurrency, struct demo
 	opts.nr_io_queues = demo->nr_io_queues;
 	opts.setup_concurrency = concurrency;
 	opts.connect_tmo_ms = 300000;
+	opts.keep_alive_tmo_ms = 0; /* both ends are one process: neither is lost without the other */
 	ret = nvof_ctrl_connect_sync(demo->ctx, &opts, &demo->ctrl);
 	if (ret)
 		return cli_error(demo->cli, ret, "%s", nvof_ctx_errmsg(demo->ctx));
