@@ -29,7 +29,7 @@ struct nvof_target;
  * @io_threads:	     threads that serve connections (default 1)
  * @max_io_queues:   I/O queues granted to one ctrl (default 128)
  * @max_queue_size:  entries of an I/O queue (default 1024; CAP.MQES)
- * @mdts_len:	     largest data of one command, bytes; a power of two >= 4096 (default 1 MiB)
+ * @mdts_len:	     largest data of one command, bytes; a power of two from 8192 to 64 MiB (default 1 MiB; MDTS cannot say 4096)
  * @inline_len:	     in-capsule data of I/O commands, bytes (default 16384; 0: none)
  * @pace:	     bytes per second of each connection; 0: no cap (SO_MAX_PACING_RATE)
  * @spin_us:	     as in nvof_ctx_opts

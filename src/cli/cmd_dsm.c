@@ -23,9 +23,9 @@ struct args {
 	bool ad;
 };
 
-static char *parse_list(const char *text, uint64_t max, uint64_t *list, size_t *nr)
+static char *parse_list(const char *text, uint64_t min, uint64_t max, uint64_t *list, size_t *nr)
 {
-	const struct opt opt = { .kind = OPT_U64, .max = max };
+	const struct opt opt = { .kind = OPT_U64, .min = min, .max = max };
 	char *copy = strdup(text), *rest = copy, *item, *why = NULL;
 
 	if (!copy)
@@ -45,14 +45,14 @@ static char *opt_slbs(void *base, const char *value)
 {
 	struct args *args = base;
 
-	return parse_list(value, UINT64_MAX, args->slbs, &args->nr_slbs);
+	return parse_list(value, 0, UINT64_MAX, args->slbs, &args->nr_slbs);
 }
 
 static char *opt_blocks(void *base, const char *value)
 {
 	struct args *args = base;
 
-	return parse_list(value, UINT32_MAX, args->blocks, &args->nr_blocks);
+	return parse_list(value, 1, UINT32_MAX, args->blocks, &args->nr_blocks);
 }
 
 /* clang-format off */
@@ -74,6 +74,18 @@ static int check_args(struct cli *cli, const struct args *args)
 	return EXIT_OK;
 }
 
+static int check_range(struct cli *cli, uint64_t slba, uint64_t nr_blocks, uint64_t ns_blocks)
+{
+	if (slba >= ns_blocks)
+		return cli_usage_error(cli, "--slbs", "--slbs: %" PRIu64 " is beyond the end: the namespace has %" PRIu64 " blocks", slba,
+				       ns_blocks);
+	if (nr_blocks > ns_blocks - slba)
+		return cli_usage_error(cli, "--blocks",
+				       "--blocks: %" PRIu64 " from block %" PRIu64 " reach beyond the end: the namespace has %" PRIu64 " blocks",
+				       nr_blocks, slba, ns_blocks);
+	return EXIT_OK;
+}
+
 static int deallocate(struct conn *c, const struct args *args)
 {
 	struct nvof_range ranges[RANGES_MAX];
@@ -84,10 +96,13 @@ static int deallocate(struct conn *c, const struct args *args)
 
 	if (ret)
 		return ret;
-	for (size_t i = 0; i < args->nr_slbs; i++) {
+	for (size_t i = 0; i < args->nr_slbs && !ret; i++) {
+		ret = check_range(c->cli, args->slbs[i], args->blocks[i], nvof_ns_nr_blocks(ns));
 		ranges[i] = (struct nvof_range){ .slba = args->slbs[i], .nlb = (uint32_t)args->blocks[i] };
 		total += args->blocks[i];
 	}
+	if (ret)
+		goto close;
 	status = conn_wait(c, &w, nvof_discard(nvof_ctrl_hctx(c->ctrl, 0), ns, ranges, (unsigned int)args->nr_slbs, conn_wait_cb, &w));
 	if (status == -ENOTSUP)
 		ret = cli_error(c->cli, status, "the ctrl does not support this command (ONCS)");
@@ -95,6 +110,7 @@ static int deallocate(struct conn *c, const struct args *args)
 		ret = conn_status(c, status, "Dataset Management");
 	if (!ret)
 		ret = io_args_report(c->cli, &args->io, ns, total, clock_ns() - start);
+close:
 	nvof_ns_close(ns);
 	return ret;
 }

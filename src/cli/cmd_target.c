@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* target: serve namespaces until told to stop. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,9 +72,9 @@ static const struct opt opts[] = {
 static const struct opt tuning_opts[] = {
 	{ 0, "io-threads", OPT_U32, OFFSET(struct args, io_threads), "N", "threads that serve connections (default 1)", .min = 1, .max = 1024 },
 	{ 0, "max-io-queues", OPT_U32, OFFSET(struct args, max_io_queues), "N", "I/O queues granted to one ctrl (default 128)", .min = 1, .max = 65534 },
-	{ 0, "max-queue-size", OPT_U32, OFFSET(struct args, max_queue_size), "N", "entries of an I/O queue (default 1024)", .min = 2, .max = 65536 },
-	{ 0, "mdts", OPT_SIZE, OFFSET(struct args, mdts), "SIZE", "largest data of one command, bytes, a power of two (default 1M)", .min = 4096,
-	  .max = 1u << 31 },
+	{ 0, "max-queue-size", OPT_U32, OFFSET(struct args, max_queue_size), "N", "entries of an I/O queue (default 1024)", .min = 2, .max = 32768 },
+	{ 0, "mdts", OPT_SIZE, OFFSET(struct args, mdts), "SIZE", "largest data of one command, bytes, a power of two (default 1M)", .min = 8192,
+	  .max = 64u << 20 },
 	{ 0, "inline-len", OPT_SIZE, OFFSET(struct args, inline_len), "SIZE", "in-capsule data, bytes; 0: none (default 16K)", .max = 1u << 20 },
 	{ 0, "pace", OPT_SIZE, OFFSET(struct args, pace), "BYTES", "bytes per second of each connection (default: no limit)", .min = 1 },
 	{ 0, "poll", OPT_FLAG, OFFSET(struct args, poll), NULL, "never sleep: each thread burns a CPU for the lowest latency" },
@@ -109,6 +110,8 @@ static int check_args(struct args *args)
 				       "--listen is missing: where to accept connections, such as tcp:127.0.0.1:4420");
 	if (args->mdts & (args->mdts - 1))
 		return cli_usage_error(args->cli, "--mdts", "--mdts: %llu is not a power of two", (unsigned long long)args->mdts);
+	if (args->inline_len % 16)
+		return cli_usage_error(args->cli, "--inline-len", "--inline-len: %llu is not a multiple of 16", (unsigned long long)args->inline_len);
 	if (args->control && args->no_control)
 		return cli_usage_error(args->cli, "--control", "--control and --no-control exclude one another");
 	return EXIT_OK;
@@ -190,6 +193,11 @@ static int set_up(const struct args *args, struct nvof_target *t, json_object *a
 		char addr[ADDR_LEN] = "";
 
 		ret = nvof_target_listen(t, args->listens[i], addr, sizeof(addr));
+		if (ret == -EINVAL) {
+			char msg[512];
+
+			return cli_usage_error(args->cli, "--listen", "--listen: %s", nvof_target_errmsg(t, msg, sizeof(msg)));
+		}
 		if (ret)
 			return failed(args, t, ret, "--listen");
 		json_object_array_add(addrs, json_object_new_string(addr));

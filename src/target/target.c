@@ -32,7 +32,8 @@ void nvof_target_opts_init(struct nvof_target_opts *opts)
 
 static bool opts_fine(const struct nvof_target_opts *o)
 {
-	bool mdts_ok = o->mdts_len >= 4096 && o->mdts_len <= 64u << 20 && !(o->mdts_len & (o->mdts_len - 1));
+	/* 4096 would be MDTS 0, which says that there is no limit. */
+	bool mdts_ok = o->mdts_len >= 8192 && o->mdts_len <= 64u << 20 && !(o->mdts_len & (o->mdts_len - 1));
 
 	return mdts_ok && o->io_threads >= 1 && o->io_threads <= 1024 && o->max_io_queues >= 1 && o->max_io_queues <= 65534 &&
 	       o->max_queue_size >= 2 && o->max_queue_size <= 32768 && o->inline_len <= 1 << 20 && o->inline_len % 16 == 0 &&

@@ -97,6 +97,9 @@ static void impossible_options_are_refused(void **state)
 	nvof_target_opts_init(&opts);
 	opts.mdts_len = 5000;
 	assert_int_equal(nvof_target_new(&opts, &other), -EINVAL);
+	/* MDTS 0 is no limit, so that 4096 cannot be told to hosts. */
+	opts.mdts_len = 4096;
+	assert_int_equal(nvof_target_new(&opts, &other), -EINVAL);
 	nvof_target_opts_init(&opts);
 	opts.io_threads = 0;
 	assert_int_equal(nvof_target_new(&opts, &other), -EINVAL);
