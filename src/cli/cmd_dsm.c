@@ -81,7 +81,8 @@ static int check_range(struct cli *cli, uint64_t slba, uint64_t nr_blocks, uint6
 				       ns_blocks);
 	if (nr_blocks > ns_blocks - slba)
 		return cli_usage_error(cli, "--blocks",
-				       "--blocks: %" PRIu64 " from block %" PRIu64 " reach beyond the end: the namespace has %" PRIu64 " blocks",
+				       "--blocks: %" PRIu64 " from block %" PRIu64 " reach beyond the end: the namespace has %" PRIu64
+				       " blocks",
 				       nr_blocks, slba, ns_blocks);
 	return EXIT_OK;
 }

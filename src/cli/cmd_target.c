@@ -111,7 +111,8 @@ static int check_args(struct args *args)
 	if (args->mdts & (args->mdts - 1))
 		return cli_usage_error(args->cli, "--mdts", "--mdts: %llu is not a power of two", (unsigned long long)args->mdts);
 	if (args->inline_len % 16)
-		return cli_usage_error(args->cli, "--inline-len", "--inline-len: %llu is not a multiple of 16", (unsigned long long)args->inline_len);
+		return cli_usage_error(args->cli, "--inline-len", "--inline-len: %llu is not a multiple of 16",
+				       (unsigned long long)args->inline_len);
 	if (args->control && args->no_control)
 		return cli_usage_error(args->cli, "--control", "--control and --no-control exclude one another");
 	return EXIT_OK;
