@@ -9,6 +9,7 @@
 #include "transport/tcp/tcp_host.h"
 
 #define RX_IOV 64
+#define RX_TAIL (16 * 1024) /* behind a large payload: what of the next one lands here is copied once more */
 #define RX_TURN_MAX 4 /* recv calls per event: other queues want their turn */
 
 static void rx_peer_terminated(struct tcp_queue *tq)
@@ -246,10 +247,10 @@ static ssize_t rx_once(struct tcp_queue *tq, bool *drained)
 
 	if (used) {
 		/* What follows the payload is the next PDU's beginning: a short tail is enough for it. */
-		iov[used] = (struct iovec){ staging, TCP_HOST_STAGING / 4 };
+		iov[used] = (struct iovec){ staging, RX_TAIL };
 		msg.msg_iovlen = used + 1;
 		n = recvmsg(tq->fd, &msg, 0);
-		*drained = n < (ssize_t)(direct + TCP_HOST_STAGING / 4);
+		*drained = n < (ssize_t)(direct + RX_TAIL);
 	} else {
 		n = recv(tq->fd, staging, TCP_HOST_STAGING, 0);
 		*drained = n < TCP_HOST_STAGING;
