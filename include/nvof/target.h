@@ -66,6 +66,8 @@ NVOF_PUBLIC const char *nvof_target_errmsg(struct nvof_target *t, char *buf, siz
  * reaches it).  All subsystems are offered on it.  @addr, @addr_len: gets the text of the address in use; may be NULL.
  * Return: 0, -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL, -EEXIST (already listening there) */
 NVOF_PUBLIC int nvof_target_listen(struct nvof_target *t, const char *spec, char *addr, size_t addr_len);
+/** nvof_target_unlisten() - stop listening; closes the ctrls that came by it, as the kernel's target does.  @spec: as given to nvof_target_listen(), or
+ * the text that it returned.  Return: 0, -ENOENT */
 NVOF_PUBLIC int nvof_target_unlisten(struct nvof_target *t, const char *spec);
 
 /** struct nvof_subsys_opts */
