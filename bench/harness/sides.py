@@ -130,7 +130,7 @@ class Fio(Side):
         return "fio"
 
     def host_command(self, seconds):
-        return ["fio", "--name=bench", f"--filename={self.path}", "--ioengine=io_uring", f"--direct={int(self.direct)}",
+        return ["fio", "--thread", "--name=bench", f"--filename={self.path}", "--ioengine=io_uring", f"--direct={int(self.direct)}",
                 f"--rw={'randwrite' if self.load.write else 'randread'}", f"--bs={self.load.size}", f"--iodepth={self.load.depth}",
                 f"--cpus_allowed={self.env.host_cpu}", "--time_based", f"--runtime={round(1000 * seconds)}ms",
                 f"--ramp_time={round(1000 * self.env.warmup)}ms", "--norandommap", "--randrepeat=0", "--output-format=json"]
