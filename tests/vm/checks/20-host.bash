@@ -5,7 +5,7 @@
 # An emulated kernel on a busy machine may be seconds late with its answers.
 kernel_at=(-t tcp -a 127.0.0.1 -s "$kernel_port" --keep-alive-tmo 60 --connect-tmo 60s)
 
-run_nvof() { timeout -k 5 120 "$nvof" "$@"; }
+run_nvof() { timeout -k 5 240 "$nvof" "$@"; }
 
 # The guest's log from here on is looked at by kernel_is_content.
 mark_kernel_log() { log_lines=$(guest "dmesg | wc -l"); }

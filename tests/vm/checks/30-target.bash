@@ -5,6 +5,7 @@
 our_nqn=nqn.2014-08.org.nvmexpress:ours
 our_file=$logs/namespace
 our_port=
+our_at='-a 10.0.2.2 --keep-alive-tmo=60'
 
 # start_target OPTION...: on a free port; sets our_port and target_pid.
 start_target() {
@@ -35,7 +36,7 @@ target_is_alive() { kill -0 "$target_pid" || { cat "$logs/target.err"; fail "the
 guest_without_trouble() {
 	local trouble
 	mark_kernel_log
-	guest "nvme disconnect -n $our_nqn >/dev/null 2>&1; set -e; $1"
+	guest "set -e; trap 'umount -q /mnt || :; nvme disconnect -n $our_nqn || :' EXIT; $1"
 	trouble=$(guest "kernel_trouble $log_lines")
 	[ -z "$trouble" ] || fail "the kernel complains: $trouble"
 	target_is_alive
@@ -57,38 +58,35 @@ kernel_moves() {
 	truncate -s 128M "$our_file"
 	guest "test -e /tmp/bytes64.md5 || { head -c 64M /dev/urandom >/tmp/bytes64 && md5sum </tmp/bytes64 | cut -d' ' -f1 >/tmp/bytes64.md5; }"
 	guest_without_trouble "
-		ctrl=\$(nvme_connect tcp $our_nqn -a 10.0.2.2 -s $our_port -i $queues $*)
+		ctrl=\$(nvme_connect tcp $our_nqn $our_at -s $our_port -i $queues $*)
 		test \$(cat /sys/class/nvme/\$ctrl/queue_count) = $((queues + 1))
 		dev=/dev/\$(nvme_namespace $our_nqn 1)
 		dd if=/tmp/bytes64 of=\$dev bs=1M oflag=direct status=none
-		dd if=\$dev bs=1M count=64 iflag=direct status=none | cmp - /tmp/bytes64
-		nvme disconnect -n $our_nqn"
+		dd if=\$dev bs=1M count=64 iflag=direct status=none | cmp - /tmp/bytes64"
 	same "bytes in the file" "$(guest "cat /tmp/bytes64.md5")" "$(head -c 64M "$our_file" | md5sum | cut -d' ' -f1)"
 }
 
 # Many small commands in flight, each block verified.
 kernel_verifies() {
 	guest_without_trouble "
-		nvme_connect tcp $our_nqn -a 10.0.2.2 -s $our_port -i 4 $*
+		nvme_connect tcp $our_nqn $our_at -s $our_port -i 4 $*
 		dev=/dev/\$(nvme_namespace $our_nqn 1)
 		fio --name=verify --filename=\$dev --rw=randwrite --bsrange=512-128k --size=8M --numjobs=2 --offset_increment=8M \
-			--ioengine=libaio --iodepth=32 --direct=1 --verify=crc32c --verify_fatal=1 --output=/tmp/fio.log || { cat /tmp/fio.log; exit 1; }
-		nvme disconnect -n $our_nqn"
+			--ioengine=libaio --iodepth=32 --direct=1 --verify=crc32c --verify_fatal=1 --output=/tmp/fio.log || { cat /tmp/fio.log; exit 1; }"
 }
 
 kernel_resets() {
 	guest_without_trouble "
-		ctrl=\$(nvme_connect tcp $our_nqn -a 10.0.2.2 -s $our_port -i 4)
+		ctrl=\$(nvme_connect tcp $our_nqn $our_at -s $our_port -i 4)
 		nvme reset /dev/\$ctrl
 		timeout 20 sh -c \"until grep -qx live /sys/class/nvme/\$ctrl/state; do sleep 0.1; done\"
 		test \$(cat /sys/class/nvme/\$ctrl/queue_count) = 5
-		dd if=/dev/\$(nvme_namespace $our_nqn 1) of=/dev/null bs=1M count=4 iflag=direct status=none
-		nvme disconnect -n $our_nqn"
+		dd if=/dev/\$(nvme_namespace $our_nqn 1) of=/dev/null bs=1M count=4 iflag=direct status=none"
 }
 
 kernel_keeps_files() {
 	guest_without_trouble "
-		nvme_connect tcp $our_nqn -a 10.0.2.2 -s $our_port -i 2
+		nvme_connect tcp $our_nqn $our_at -s $our_port -i 2
 		dev=/dev/\$(nvme_namespace $our_nqn 1)
 		mkfs.ext4 -q \$dev
 		mount \$dev /mnt
@@ -97,8 +95,7 @@ kernel_keeps_files() {
 		mount -o ro \$dev /mnt
 		diff -r /lib/modules /mnt/modules
 		umount /mnt
-		fsck.ext4 -fn \$dev >/dev/null
-		nvme disconnect -n $our_nqn"
+		fsck.ext4 -fn \$dev >/dev/null"
 }
 
 truncate -s 128M "$our_file"

@@ -51,6 +51,7 @@ vm_guest() {
 		base64 -d <<<"$output"
 	else
 		base64 -d <<<"$output" >&2
+		echo "exit status $status in the guest" >&2
 	fi
 	[ "$status" -ne "$vm_status_timeout" ] || echo "the guest's command took more than $2 s" >&2
 	return "$status"
