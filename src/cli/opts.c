@@ -89,7 +89,7 @@ static char *parse_ms(const char *text, uint64_t min, uint64_t max, uint64_t *v)
 	if (text[0] >= '0' && text[0] <= '9' && (!*end || !strcmp(end, "m")) && !errno && n <= UINT32_MAX)
 		n *= *end ? 60000 : 1000;
 	else if (duration_parse(text, &n, &why))
-		return sentence("\"%s\": %s", text, why);
+		return sentence("\"%s\": a time is a number of seconds, or one with its unit: us, ms, s or m (500ms)", text);
 	else
 		n /= NSEC_PER_MSEC;
 	if (n < min || n > max)

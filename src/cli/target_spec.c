@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -233,7 +234,9 @@ static int target_error(struct cli *cli, struct nvof_target *target, int status,
 {
 	char msg[512];
 
-	return cli_error(cli, status, "%s: %s", what, nvof_target_errmsg(target, msg, sizeof(msg)));
+	nvof_target_errmsg(target, msg, sizeof(msg));
+	/* What can't be meant is a mistake of usage; what can't be had (a file, memory) is a failure. */
+	return status == -EINVAL ? cli_usage_error(cli, what, "%s: %s", what, msg) : cli_error(cli, status, "%s: %s", what, msg);
 }
 
 static int apply_ns(struct cli *cli, const char *nqn, const struct spec_ns *ns, struct nvof_target *target)

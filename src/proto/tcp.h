@@ -106,7 +106,7 @@ union nvme_tcp_pdu {
 	uint8_t raw[128 + NVME_TCP_DIGEST_LEN];
 };
 
-/* "CapsuleResp", "R2T" ...; "unknown PDU type" otherwise. */
+/* "CapsuleResp", "R2T" ...; "unknown" otherwise. */
 const char *nvme_tcp_type_name(uint8_t type);
 /* "Invalid PDU Header Field" ...; "unknown" otherwise (C110). */
 const char *nvme_tcp_fes_name(uint16_t fes);

@@ -10,7 +10,7 @@ const char *nvme_tcp_type_name(uint8_t type)
 		[NVME_TCP_H2C_DATA] = "H2CData",    [NVME_TCP_C2H_DATA] = "C2HData", [NVME_TCP_R2T] = "R2T",
 	};
 
-	return type < ARRAY_SIZE(names) && names[type] ? names[type] : "unknown PDU type";
+	return type < ARRAY_SIZE(names) && names[type] ? names[type] : "unknown";
 }
 
 const char *nvme_tcp_fes_name(uint16_t fes)

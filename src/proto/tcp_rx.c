@@ -100,7 +100,7 @@ static uint32_t hdgst_len(const struct nvme_tcp_rx *rx, const struct pdu_type *t
 static bool check_type(struct nvme_tcp_rx *rx, const struct pdu_type *t, struct nvme_tcp_rx_event *ev)
 {
 	if (!t)
-		return BAD_FIELD(type, "unknown PDU type");
+		return BAD_FIELD(type, "no such type; is this an NVMe/TCP port?");
 	if (t->to != rx->side)
 		return BAD_FIELD(type, rx->side == NVME_TCP_HOST ? "a PDU type that only a host sends"
 								 : "a PDU type that only a controller sends");

@@ -130,8 +130,8 @@ static int set_nsid(struct parse *p, const struct key *key, const char *value)
 {
 	uint64_t n;
 
-	if (!parse_number_str(value, UINT32_MAX, &n))
-		return error_set(p->err, -EINVAL, "nsid=%.40s: must be 0..4294967295", value);
+	if (!parse_number_str(value, UINT32_MAX, &n) || !n)
+		return error_set(p->err, -EINVAL, "nsid=%.40s: must be 1..4294967295", value);
 	p->r->has_nsid = true;
 	p->r->nsid = (uint32_t)n;
 	return 0;

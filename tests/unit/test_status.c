@@ -119,9 +119,9 @@ static void pdu_types_have_the_names_of_the_specification(void **state)
 	assert_string_equal(nvme_tcp_type_name(0x06), "H2CData");
 	assert_string_equal(nvme_tcp_type_name(0x07), "C2HData");
 	assert_string_equal(nvme_tcp_type_name(0x09), "R2T");
-	assert_string_equal(nvme_tcp_type_name(0x08), "unknown PDU type");
+	assert_string_equal(nvme_tcp_type_name(0x08), "unknown");
 	for (type = 0x0a; type <= UINT8_MAX; type++)
-		assert_string_equal(nvme_tcp_type_name((uint8_t)type), "unknown PDU type");
+		assert_string_equal(nvme_tcp_type_name((uint8_t)type), "unknown");
 }
 
 int main(void)
