@@ -179,5 +179,10 @@ wait_for() {
 	done
 }
 
+# has_connections N: the target on $port has at least so many, established (01).
+has_connections() {
+	[ "$(grep -cis "^ *[0-9]*: [0-9A-F]*:$(printf %04X "$port") [0-9A-F]*:[0-9A-F]* 01 " /proc/net/tcp)" -ge "$1" ]
+}
+
 # random_file PATH BYTES: data that no other call makes.
 random_file() { head -c "$2" /dev/urandom >"$1"; }
