@@ -89,7 +89,8 @@ NVOF_PUBLIC void nvof_ctx_free(struct nvof_ctx *ctx);
 /**
  * nvof_ctx_poll() - make progress
  * @ctx:        not from a callback of the same ctx
- * @timeout_us: 0 only looks (a polled application calls this in a row); > 0 waits at most so many microseconds; -1 waits until something happened
+ * @timeout_us: 0 only looks (a polled application calls this in a row); > 0 waits at most so many microseconds; -1 waits until something
+ * happened
  *
  * Sends what was submitted, receives, runs callbacks, keep-alive and time-outs.
  *
@@ -129,7 +130,8 @@ NVOF_PUBLIC char *nvof_hostnqn_default(void);
  * nvof_hostid_default() - the host identifier that goes with a host NQN
  * @hostnqn: NULL: nvof_hostnqn_default()
  *
- * /etc/nvme/hostid when there and @hostnqn is NULL or that of /etc/nvme/hostnqn; else the UUID inside a uuid-form NQN; else a UUID derived from the NQN's text.
+ * /etc/nvme/hostid when there and @hostnqn is NULL or that of /etc/nvme/hostnqn; else the UUID inside a uuid-form NQN; else a UUID derived
+ * from the NQN's text.
  *
  * Return: a UUID text to free(), or NULL.
  */
@@ -168,21 +170,22 @@ typedef void nvof_event_cb(void *arg, struct nvof_ctrl *ctrl, const struct nvof_
  * @host_iface:		source interface; NULL: the system chooses
  * @subsysnqn:		NULL: the discovery NQN
  * @hostnqn:		NULL: nvof_hostnqn_default()
- * @hostid:		UUID text; NULL: nvof_hostid_default(hostnqn).  Given, it is sent as given; a warning is logged when it differs from the UUID in
- *			a uuid-form @hostnqn.
- *			A pairing that contradicts a live ctrl of the same ctx (same NQN, other id, or the reverse) is refused with -EINVAL
+ * @hostid:		UUID text; NULL: nvof_hostid_default(hostnqn).  Given, it is sent as given; a warning is logged when it differs from
+ *the UUID in a uuid-form @hostnqn. A pairing that contradicts a live ctrl of the same ctx (same NQN, other id, or the reverse) is refused
+ *with -EINVAL
  * @nr_io_queues:	I/O queues to ask for; 0: the number of CPUs this process may use.  Fewer may be granted: nvof_ctrl_nr_io_queues()
  * @queue_size:		entries of each I/O queue, 2..1024 (default 128); capped by the ctrl's MQES
  * @keep_alive_tmo_ms:	KATO, milliseconds; 0: off; -1: the default, 5000 (30000 for discovery)
  * @connect_tmo_ms:	limit for all of a connect, milliseconds (default 10000)
- * @io_tmo_ms:		limit for one command, milliseconds; 0: none (default 30000).  When it passes the ctrl is given up: see nvof_ctrl_state()
+ * @io_tmo_ms:		limit for one command, milliseconds; 0: none (default 30000).  When it passes the ctrl is given up: see
+ *nvof_ctrl_state()
  * @setup_concurrency:	I/O queues set up at once; 0: all (default); 1: one after the other
  * @hdr_digest:		ask for header digests; refused by the target: the connect fails
  * @data_digest:	ask for data digests; likewise
  * @disable_sqflow:	ask for SQ flow control to be disabled (default true; a target that can't goes on with it)
  * @tos:		IP type of service 0..255; -1: default
- * @loop_target:	loop transport: the target in this process; freed while the ctrl is connected, the ctrl is lost.  No ctrl may begin to connect to
- *			a target that was freed
+ * @loop_target:	loop transport: the target in this process; freed while the ctrl is connected, the ctrl is lost.  No ctrl may begin to
+ *connect to a target that was freed
  * @event:		asynchronous events and state changes; may be NULL
  * @event_arg:		first argument of @event
  */
@@ -230,8 +233,8 @@ typedef void nvof_connect_cb(void *arg, struct nvof_ctrl *ctrl, int status);
  * Return: 0.  Otherwise @cb will not run: -EINVAL (an argument: nvof_ctx_errmsg() names it), -ENOMEM, -EMFILE.
  *
  * Status of @cb: -ECONNREFUSED, -EHOSTUNREACH ... (the system's), -ENOENT (a name that does not resolve), -ETIMEDOUT (@connect_tmo_ms),
- * -EPROTO (the peer broke the protocol), -ENOTSUP (a digest or another feature asked for is not offered), -ECONNRESET (closed in the middle),
- * -ECANCELED (nvof_ctrl_free()), or the NVMe status of the command that was refused.
+ * -EPROTO (the peer broke the protocol), -ENOTSUP (a digest or another feature asked for is not offered), -ECONNRESET (closed in the
+ * middle), -ECANCELED (nvof_ctrl_free()), or the NVMe status of the command that was refused.
  */
 NVOF_PUBLIC int nvof_ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts, nvof_connect_cb *cb, void *arg,
 				  struct nvof_ctrl **ctrlp);
@@ -240,23 +243,25 @@ NVOF_PUBLIC int nvof_ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connec
  * *@ctrlp is NULL and nvof_ctx_errmsg() has the sentence. */
 NVOF_PUBLIC int nvof_ctrl_connect_sync(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts, struct nvof_ctrl **ctrlp);
 
-/** nvof_ctx_errmsg() - the sentence of the last nvof_ call on this ctx that failed at once or blocking; "" before the first.  Valid until the next. */
+/** nvof_ctx_errmsg() - the sentence of the last nvof_ call on this ctx that failed at once or blocking; "" before the first.  Valid until
+ * the next. */
 NVOF_PUBLIC const char *nvof_ctx_errmsg(const struct nvof_ctx *ctx);
 
 /**
  * nvof_ctrl_disconnect() - end an association in good order
- * @cb: runs exactly once, when all queues are closed; may be NULL.  status is 0 or, when the peer did not answer the shutdown within 5 s, -ETIMEDOUT: closed all the same
+ * @cb: runs exactly once, when all queues are closed; may be NULL.  status is 0 or, when the peer did not answer the shutdown within 5 s,
+ * -ETIMEDOUT: closed all the same
  *
- * New I/O is refused from now on (-ENOTCONN); I/O in flight ends with -ECANCELED.  Shutdown is told to the ctrl (CC.SHN) and awaited for at most 5 s.
- * Allowed in every state; a connect that is under way ends with -ECANCELED first.
+ * New I/O is refused from now on (-ENOTCONN); I/O in flight ends with -ECANCELED.  Shutdown is told to the ctrl (CC.SHN) and awaited for at
+ * most 5 s. Allowed in every state; a connect that is under way ends with -ECANCELED first.
  *
  * Return: 0; -EALREADY (being disconnected already: @cb will not run).
  */
 NVOF_PUBLIC int nvof_ctrl_disconnect(struct nvof_ctrl *ctrl, nvof_connect_cb *cb, void *arg);
 NVOF_PUBLIC int nvof_ctrl_disconnect_sync(struct nvof_ctrl *ctrl);
 
-/** nvof_ctrl_free() - forget a ctrl; closes it at once if need be (pending callbacks get -ECANCELED from inside).  Its ns and hctx are gone, too.
- * NULL is fine.  From a callback: all of that happens at the end of the turn. */
+/** nvof_ctrl_free() - forget a ctrl; closes it at once if need be (pending callbacks get -ECANCELED from inside).  Its ns and hctx are
+ * gone, too. NULL is fine.  From a callback: all of that happens at the end of the turn. */
 NVOF_PUBLIC void nvof_ctrl_free(struct nvof_ctrl *ctrl);
 
 enum nvof_ctrl_state {
@@ -290,7 +295,8 @@ struct nvof_span {
 	const char *state; /* "resolve", "link", "icreq", "connect", and for qid 0 "init" (property, identify and feature commands) */
 	double start_us, end_us;
 };
-/** nvof_ctrl_timeline() - the set-up's timeline, in order of qid and start.  Return: *@spans points to that many, valid until nvof_ctrl_free(). */
+/** nvof_ctrl_timeline() - the set-up's timeline, in order of qid and start.  Return: *@spans points to that many, valid until
+ * nvof_ctrl_free(). */
 NVOF_PUBLIC size_t nvof_ctrl_timeline(const struct nvof_ctrl *ctrl, const struct nvof_span **spans);
 /** struct nvof_setup_times - how long the parts of a connect took, in microseconds (nvof_ctrl_setup_times) */
 struct nvof_setup_times {
@@ -338,16 +344,18 @@ struct nvof_cmd {
  * @len:  bytes
  * @cb:   runs exactly once
  *
- * Return: 0.  Otherwise @cb will not run: -ENOTCONN (not LIVE), -EAGAIN (no free slot of the admin queue: poll, retry), -EINVAL (@len without @dir ...).
+ * Return: 0.  Otherwise @cb will not run: -ENOTCONN (not LIVE), -EAGAIN (no free slot of the admin queue: poll, retry), -EINVAL (@len
+ * without @dir ...).
  */
-NVOF_PUBLIC int nvof_admin_passthru(struct nvof_ctrl *ctrl, const struct nvof_cmd *cmd, enum nvof_dir dir, void *buf, size_t len, nvof_cb *cb,
-				    void *arg);
+NVOF_PUBLIC int nvof_admin_passthru(struct nvof_ctrl *ctrl, const struct nvof_cmd *cmd, enum nvof_dir dir, void *buf, size_t len,
+				    nvof_cb *cb, void *arg);
 /** nvof_admin_passthru_sync() - the same, blocking; @result may be NULL.  Return: status */
 NVOF_PUBLIC int nvof_admin_passthru_sync(struct nvof_ctrl *ctrl, const struct nvof_cmd *cmd, enum nvof_dir dir, void *buf, size_t len,
 					 uint64_t *result);
 
 /** nvof_identify() - Identify (06h) into a 4096-byte @buf.  Errors as nvof_admin_passthru(). */
-NVOF_PUBLIC int nvof_identify(struct nvof_ctrl *ctrl, uint8_t cns, uint32_t nsid, uint16_t cntid, uint8_t csi, void *buf, nvof_cb *cb, void *arg);
+NVOF_PUBLIC int nvof_identify(struct nvof_ctrl *ctrl, uint8_t cns, uint32_t nsid, uint16_t cntid, uint8_t csi, void *buf, nvof_cb *cb,
+			      void *arg);
 NVOF_PUBLIC int nvof_identify_sync(struct nvof_ctrl *ctrl, uint8_t cns, uint32_t nsid, void *buf);
 
 /**
@@ -355,8 +363,8 @@ NVOF_PUBLIC int nvof_identify_sync(struct nvof_ctrl *ctrl, uint8_t cns, uint32_t
  * @lid: log id; @lsp: log specific field; @rae: retain the asynchronous event; @offset, @len: bytes, multiples of 4
  * Errors as nvof_admin_passthru().
  */
-NVOF_PUBLIC int nvof_get_log(struct nvof_ctrl *ctrl, uint8_t lid, uint8_t lsp, bool rae, uint32_t nsid, uint64_t offset, void *buf, size_t len,
-			     nvof_cb *cb, void *arg);
+NVOF_PUBLIC int nvof_get_log(struct nvof_ctrl *ctrl, uint8_t lid, uint8_t lsp, bool rae, uint32_t nsid, uint64_t offset, void *buf,
+			     size_t len, nvof_cb *cb, void *arg);
 NVOF_PUBLIC int nvof_get_log_sync(struct nvof_ctrl *ctrl, uint8_t lid, uint8_t lsp, bool rae, uint32_t nsid, uint64_t offset, void *buf,
 				  size_t len);
 
@@ -387,7 +395,8 @@ typedef void nvof_disc_cb(void *arg, int status, struct nvof_disc_log *log);
  * nvof_discover() - read the discovery log of a discovery ctrl, all of one generation
  * @cb: runs exactly once; with status 0 @log is the callback's to nvof_disc_log_free(), else NULL
  *
- * Reads again when the generation changed in between, at most 10 times, then -EAGAIN.  RAE is 0 on the last read, so that the next change is told.
+ * Reads again when the generation changed in between, at most 10 times, then -EAGAIN.  RAE is 0 on the last read, so that the next change
+ * is told.
  *
  * Return: as nvof_admin_passthru().
  */
@@ -413,7 +422,8 @@ typedef void nvof_ns_cb(void *arg, int status, struct nvof_ns *ns);
 /**
  * nvof_ns_open() - identify a namespace (CNS 00h and 03h) and hand out a handle for I/O
  * @nsid: 1..0xfffffffe
- * @cb:   status -ENODEV: no such active namespace; -ENOTSUP: a format this library can't do I/O on (metadata): nvof_ctrl_errmsg() says which
+ * @cb:   status -ENODEV: no such active namespace; -ENOTSUP: a format this library can't do I/O on (metadata): nvof_ctrl_errmsg() says
+ * which
  *
  * The handle is good until nvof_ns_close() or nvof_ctrl_free().
  */
@@ -422,7 +432,7 @@ NVOF_PUBLIC int nvof_ns_open_sync(struct nvof_ctrl *ctrl, uint32_t nsid, struct 
 /** nvof_ns_close() - no I/O of yours may be in flight on it.  NULL is fine. */
 NVOF_PUBLIC void nvof_ns_close(struct nvof_ns *ns);
 
-NVOF_PUBLIC uint32_t nvof_ns_nsid(const struct nvof_ns *ns);       /* as given to nvof_ns_open() */
+NVOF_PUBLIC uint32_t nvof_ns_nsid(const struct nvof_ns *ns);	   /* as given to nvof_ns_open() */
 NVOF_PUBLIC uint32_t nvof_ns_block_size(const struct nvof_ns *ns); /* bytes */
 NVOF_PUBLIC uint64_t nvof_ns_nr_blocks(const struct nvof_ns *ns);  /* NSZE */
 NVOF_PUBLIC const struct nvme_id_ns *nvof_ns_id(const struct nvof_ns *ns);
@@ -439,9 +449,9 @@ NVOF_PUBLIC unsigned int nvof_ctrl_nr_hctx(const struct nvof_ctrl *ctrl);
 /** nvof_hctx_nr_free() - how many commands can be submitted before -EAGAIN */
 NVOF_PUBLIC unsigned int nvof_hctx_nr_free(const struct nvof_hctx *hctx);
 
-#define NVOF_IO_FUA (1u << 0)	  /* write, write zeroes: on stable media before completion (Force Unit Access) */
+#define NVOF_IO_FUA	(1u << 0) /* write, write zeroes: on stable media before completion (Force Unit Access) */
 #define NVOF_IO_DEALLOC (1u << 1) /* write zeroes: the blocks may be deallocated */
-#define NVOF_IO_LR (1u << 2)	  /* limited retry */
+#define NVOF_IO_LR	(1u << 2) /* limited retry */
 
 /**
  * nvof_read() - queue a read
@@ -454,16 +464,16 @@ NVOF_PUBLIC unsigned int nvof_hctx_nr_free(const struct nvof_hctx *hctx);
  *
  * Never blocks.  An idle queue sends at once; else everything submitted leaves together at the next nvof_ctx_poll().
  *
- * Return: 0 when queued.  Otherwise @cb will not run: -EINVAL (@nlb 0, hctx and ns of different ctrls), -ERANGE (beyond the namespace's end),
- * -EAGAIN (no free slot: poll, retry), -ENOTCONN (ctrl not LIVE: see nvof_ctrl_state()), -ENOMEM.
+ * Return: 0 when queued.  Otherwise @cb will not run: -EINVAL (@nlb 0, hctx and ns of different ctrls), -ERANGE (beyond the namespace's
+ * end), -EAGAIN (no free slot: poll, retry), -ENOTCONN (ctrl not LIVE: see nvof_ctrl_state()), -ENOMEM.
  *
  * Status of @cb: a positive NVMe status from the ctrl; 0x0022 (Transient Transport Error) when a read's data digest was wrong;
  * -ECANCELED (disconnect), -ETIMEDOUT, -ECONNRESET and others (the ctrl was lost: nvof_ctrl_errmsg()).
  *
  * NVM Command Set 1.0 section 3.2.4 (Read), 3.2.6 (Write), 3.2.1 (Compare).
  */
-NVOF_PUBLIC int nvof_read(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, void *buf, unsigned int flags, nvof_cb *cb,
-			  void *arg);
+NVOF_PUBLIC int nvof_read(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, void *buf, unsigned int flags,
+			  nvof_cb *cb, void *arg);
 NVOF_PUBLIC int nvof_write(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, const void *buf, unsigned int flags,
 			   nvof_cb *cb, void *arg);
 NVOF_PUBLIC int nvof_compare(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, const void *buf, unsigned int flags,
@@ -478,10 +488,12 @@ NVOF_PUBLIC int nvof_comparev(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64
 			      unsigned int flags, nvof_cb *cb, void *arg);
 /** nvof_flush() - everything written and completed before is on stable media when it completes */
 NVOF_PUBLIC int nvof_flush(struct nvof_hctx *hctx, struct nvof_ns *ns, nvof_cb *cb, void *arg);
-/** nvof_write_zeroes(), nvof_verify() - as nvof_write() without data; split at 65536 blocks (or the ctrl's own limits).  -ENOTSUP: the ctrl lacks the command (ONCS). */
+/** nvof_write_zeroes(), nvof_verify() - as nvof_write() without data; split at 65536 blocks (or the ctrl's own limits).  -ENOTSUP: the ctrl
+ * lacks the command (ONCS). */
 NVOF_PUBLIC int nvof_write_zeroes(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, unsigned int flags, nvof_cb *cb,
 				  void *arg);
-NVOF_PUBLIC int nvof_verify(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, unsigned int flags, nvof_cb *cb, void *arg);
+NVOF_PUBLIC int nvof_verify(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, unsigned int flags, nvof_cb *cb,
+			    void *arg);
 
 /** struct nvof_range - blocks for nvof_discard() */
 struct nvof_range {
@@ -489,8 +501,8 @@ struct nvof_range {
 	uint32_t nlb;
 };
 /** nvof_discard() - Dataset Management with the deallocate attribute; 1..256 ranges, copied.  -ENOTSUP: not in ONCS. */
-NVOF_PUBLIC int nvof_discard(struct nvof_hctx *hctx, struct nvof_ns *ns, const struct nvof_range *ranges, unsigned int nr_ranges, nvof_cb *cb,
-			     void *arg);
+NVOF_PUBLIC int nvof_discard(struct nvof_hctx *hctx, struct nvof_ns *ns, const struct nvof_range *ranges, unsigned int nr_ranges,
+			     nvof_cb *cb, void *arg);
 
 /** nvof_io_passthru() - send an I/O command as it is, never split; larger than MDTS: -EMSGSIZE.  Otherwise as nvof_admin_passthru(). */
 NVOF_PUBLIC int nvof_io_passthru(struct nvof_hctx *hctx, const struct nvof_cmd *cmd, enum nvof_dir dir, void *buf, size_t len, nvof_cb *cb,
@@ -498,11 +510,13 @@ NVOF_PUBLIC int nvof_io_passthru(struct nvof_hctx *hctx, const struct nvof_cmd *
 
 /** Blocking forms; -EAGAIN does not happen (they wait for a slot).  Return: status. */
 NVOF_PUBLIC int nvof_read_sync(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, void *buf, unsigned int flags);
-NVOF_PUBLIC int nvof_write_sync(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, const void *buf, unsigned int flags);
+NVOF_PUBLIC int nvof_write_sync(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, const void *buf,
+				unsigned int flags);
 
 /* ---------------------------------------------------------------------------------------------------------------- words */
 
-/** nvof_status_str() - a status in words: "Connect Invalid Host (sct 1 sc 84h, DNR)", "Connection refused".  Return: @buf; 150 bytes are enough */
+/** nvof_status_str() - a status in words: "Connect Invalid Host (sct 1 sc 84h, DNR)", "Connection refused".  Return: @buf; 150 bytes are
+ * enough */
 NVOF_PUBLIC const char *nvof_status_str(int status, char *buf, size_t len);
 NVOF_PUBLIC const char *nvof_version(void);
 

@@ -2,8 +2,8 @@
 /**
  * DOC: an NVMe over Fabrics target inside your process
  *
- * Threads: a target has threads of its own (nvof_target_opts.io_threads).  All calls here may come from any thread; they are serialised inside,
- * may block for a short time (never on a host), and take effect while hosts are connected.
+ * Threads: a target has threads of its own (nvof_target_opts.io_threads).  All calls here may come from any thread; they are serialised
+ * inside, may block for a short time (never on a host), and take effect while hosts are connected.
  *
  * Results: 0, or a negative errno; then nvof_target_errmsg() has a sentence: that of the target's last failed call.
  */
@@ -53,9 +53,11 @@ struct nvof_target_opts {
 };
 NVOF_PUBLIC void nvof_target_opts_init(struct nvof_target_opts *opts);
 
-/** nvof_target_new() - a target with the discovery subsystem, no ports, running.  @opts NULL: defaults.  Return: 0, -ENOMEM, -EMFILE, -EAGAIN (thread), -EINVAL */
+/** nvof_target_new() - a target with the discovery subsystem, no ports, running.  @opts NULL: defaults.  Return: 0, -ENOMEM, -EMFILE,
+ * -EAGAIN (thread), -EINVAL */
 NVOF_PUBLIC int nvof_target_new(const struct nvof_target_opts *opts, struct nvof_target **tp);
-/** nvof_target_drain() - stop accepting, let I/O in flight end (at most @tmo_ms), close every connection.  Return: 0 or -ETIMEDOUT (closed all the same) */
+/** nvof_target_drain() - stop accepting, let I/O in flight end (at most @tmo_ms), close every connection.  Return: 0 or -ETIMEDOUT (closed
+ * all the same) */
 NVOF_PUBLIC int nvof_target_drain(struct nvof_target *t, unsigned int tmo_ms);
 /** nvof_target_free() - close everything at once and free.  NULL is fine. */
 NVOF_PUBLIC void nvof_target_free(struct nvof_target *t);
@@ -66,16 +68,16 @@ NVOF_PUBLIC const char *nvof_target_errmsg(struct nvof_target *t, char *buf, siz
  * reaches it).  All subsystems are offered on it.  @addr, @addr_len: gets the text of the address in use; may be NULL.
  * Return: 0, -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL, -EEXIST (already listening there) */
 NVOF_PUBLIC int nvof_target_listen(struct nvof_target *t, const char *spec, char *addr, size_t addr_len);
-/** nvof_target_unlisten() - stop listening; closes the ctrls that came by it, as the kernel's target does.  @spec: as given to nvof_target_listen(), or
- * the text that it returned.  Return: 0, -ENOENT */
+/** nvof_target_unlisten() - stop listening; closes the ctrls that came by it, as the kernel's target does.  @spec: as given to
+ * nvof_target_listen(), or the text that it returned.  Return: 0, -ENOENT */
 NVOF_PUBLIC int nvof_target_unlisten(struct nvof_target *t, const char *spec);
 
 /** struct nvof_subsys_opts */
 struct nvof_subsys_opts {
 	size_t size;
-	const char *serial;	 /* NULL: derived from the NQN */
-	const char *model;	 /* NULL: "nvof" */
-	bool allow_any_host;	 /* default true */
+	const char *serial;		 /* NULL: derived from the NQN */
+	const char *model;		 /* NULL: "nvof" */
+	bool allow_any_host;		 /* default true */
 	uint16_t cntlid_min, cntlid_max; /* default 1..0xffef */
 };
 NVOF_PUBLIC void nvof_subsys_opts_init(struct nvof_subsys_opts *opts);
@@ -88,17 +90,19 @@ NVOF_PUBLIC int nvof_target_allow_host(struct nvof_target *t, const char *nqn, c
 NVOF_PUBLIC int nvof_target_disallow_host(struct nvof_target *t, const char *nqn, const char *hostnqn);
 NVOF_PUBLIC int nvof_target_allow_any_host(struct nvof_target *t, const char *nqn, bool any);
 
-/** struct nvof_target_ns_opts - a namespace; also what hosts see of it.  Zero ids: derived from subsystem NQN and nsid, the same after each start */
+/** struct nvof_target_ns_opts - a namespace; also what hosts see of it.  Zero ids: derived from subsystem NQN and nsid, the same after each
+ * start */
 struct nvof_target_ns_opts {
 	size_t size;
-	uint32_t nsid;		/* 0: the lowest free one */
-	const char *backend;	/* "mem:64M", "file:PATH", "null:1T" */
-	uint32_t block_size;	/* 512 (default) or 4096 */
+	uint32_t nsid;	     /* 0: the lowest free one */
+	const char *backend; /* "mem:64M", "file:PATH", "null:1T" */
+	uint32_t block_size; /* 512 (default) or 4096 */
 	uint8_t uuid[16], nguid[16];
 	bool readonly;
 };
 NVOF_PUBLIC void nvof_target_ns_opts_init(struct nvof_target_ns_opts *opts);
-/** @nsidp: gets the nsid; may be NULL.  Connected hosts are told.  Return: 0, -ENOENT (subsystem; file), -EEXIST (nsid; uuid or nguid in use), -EINVAL, -ENOSPC, -errno of the file */
+/** @nsidp: gets the nsid; may be NULL.  Connected hosts are told.  Return: 0, -ENOENT (subsystem; file), -EEXIST (nsid; uuid or nguid in
+ * use), -EINVAL, -ENOSPC, -errno of the file */
 NVOF_PUBLIC int nvof_target_add_ns(struct nvof_target *t, const char *nqn, const struct nvof_target_ns_opts *opts, uint32_t *nsidp);
 /** New I/O ends with Invalid Namespace (0Bh, DNR) at once; returns when I/O in flight has ended.  Return: 0, -ENOENT */
 NVOF_PUBLIC int nvof_target_remove_ns(struct nvof_target *t, const char *nqn, uint32_t nsid);

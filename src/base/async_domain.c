@@ -155,7 +155,7 @@ const struct error *async_domain_first_error(const struct async_domain *d)
 		return &d->first_failed->err;
 	if (!d->nr_failed)
 		return NULL;
-	cds_list_for_each_entry(op, &d->ended, link)
+	cds_list_for_each_entry (op, &d->ended, link)
 		if (op->err.code)
 			return &op->err;
 	return NULL;

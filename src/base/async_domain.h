@@ -52,7 +52,10 @@ void async_domain_cancel(struct async_domain *d, int code);
 /* Takes err's contents (err may be NULL: success).  The op may be freed by done, not before. */
 void async_op_end(struct async_op *op, struct error *err);
 
-static inline bool async_domain_cancelled(const struct async_domain *d) { return d->cancelled; }
+static inline bool async_domain_cancelled(const struct async_domain *d)
+{
+	return d->cancelled;
+}
 /* The first error that was not a consequence of a cancel; when there was none but that, the first of those; NULL when all succeeded. */
 const struct error *async_domain_first_error(const struct async_domain *d);
 void async_op_reset(struct async_op *op);

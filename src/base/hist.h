@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define HIST_SUB_BITS 6
-#define HIST_BUCKETS ((64 - HIST_SUB_BITS + 1) << HIST_SUB_BITS)
+#define HIST_BUCKETS  ((64 - HIST_SUB_BITS + 1) << HIST_SUB_BITS)
 
 struct hist {
 	uint64_t n, sum, min, max;

@@ -13,14 +13,14 @@ struct log {
 
 void log_line(const struct log *log, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-#define log_at(l, lvl, ...)                                                                                                               \
-	do {                                                                                                                              \
-		if ((l)->fn && (lvl) <= (l)->level)                                                                                       \
-			log_line((l), (lvl), __VA_ARGS__);                                                                                \
+#define log_at(l, lvl, ...)                                \
+	do {                                               \
+		if ((l)->fn && (lvl) <= (l)->level)        \
+			log_line((l), (lvl), __VA_ARGS__); \
 	} while (0)
 #define log_error(l, ...) log_at(l, LOG_ERROR, __VA_ARGS__)
-#define log_warn(l, ...) log_at(l, LOG_WARN, __VA_ARGS__)
-#define log_info(l, ...) log_at(l, LOG_INFO, __VA_ARGS__)
+#define log_warn(l, ...)  log_at(l, LOG_WARN, __VA_ARGS__)
+#define log_info(l, ...)  log_at(l, LOG_INFO, __VA_ARGS__)
 #define log_debug(l, ...) log_at(l, LOG_DEBUG, __VA_ARGS__)
 
 #endif

@@ -60,7 +60,7 @@ struct loop_ext *loop_ext_find(const struct loop *loop, const void *key)
 {
 	struct loop_ext *ext;
 
-	cds_list_for_each_entry(ext, &loop->exts, link) {
+	cds_list_for_each_entry (ext, &loop->exts, link) {
 		if (ext->key == key)
 			return ext;
 	}
@@ -73,7 +73,7 @@ void loop_free(struct loop *loop)
 
 	if (!loop)
 		return;
-	cds_list_for_each_entry_safe(ext, next, &loop->exts, link)
+	cds_list_for_each_entry_safe (ext, next, &loop->exts, link)
 		ext->free(ext);
 	assert(!loop->in_turn && !loop->nr_timers && cds_list_empty(&loop->deferred) && !loop_has_posted(loop));
 	if (loop->evfd >= 0)

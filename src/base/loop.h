@@ -67,7 +67,7 @@ struct loop_defer {
 
 /* What somebody keeps per loop for as long as the loop lives: an io_uring, a thread pool. */
 struct loop_ext {
-	const void *key; /* an address of its owner's */
+	const void *key;		    /* an address of its owner's */
 	void (*free)(struct loop_ext *ext); /* from loop_free(): takes its descriptors and timers off the loop */
 	/* private to loop.c */
 	struct cds_list_head link;
@@ -95,7 +95,10 @@ void timer_init(struct timer *t, void (*cb)(struct timer *t));
 /* (Re)arms.  deadline_ns on the loop_now() clock; a past deadline fires in the next turn.  Aborts only if memory for the heap ran out. */
 void timer_set(struct loop *loop, struct timer *t, uint64_t deadline_ns);
 void timer_cancel(struct loop *loop, struct timer *t); /* fine when not armed */
-static inline bool timer_armed(const struct timer *t) { return t->pos != 0; }
+static inline bool timer_armed(const struct timer *t)
+{
+	return t->pos != 0;
+}
 
 void loop_work_init(struct loop_work *w, void (*cb)(struct loop_work *w));
 /* Any thread.  w must not be queued already; its cb runs once on the loop's thread, in order of posting.  Wakes the loop only if it

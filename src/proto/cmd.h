@@ -27,9 +27,9 @@ struct nvme_keyed_sgl_desc {
 static_assert(sizeof(struct nvme_sgl_desc) == 16 && sizeof(struct nvme_keyed_sgl_desc) == 16, "SGL descriptor");
 
 enum nvme_sgl_type {
-	NVME_SGL_OFFSET = 0x01,		/* data block, offset: in-capsule data */
-	NVME_SGL_TRANSPORT = 0x5a,	/* transport data block: TCP moves it with H2CData / C2HData */
-	NVME_SGL_KEYED = 0x40,		/* keyed data block */
+	NVME_SGL_OFFSET = 0x01,	   /* data block, offset: in-capsule data */
+	NVME_SGL_TRANSPORT = 0x5a, /* transport data block: TCP moves it with H2CData / C2HData */
+	NVME_SGL_KEYED = 0x40,	   /* keyed data block */
 	NVME_SGL_KEYED_INVALIDATE = 0x4f,
 };
 
@@ -61,11 +61,11 @@ struct nvme_cqe {
 static_assert(sizeof(struct nvme_cqe) == 16, "CQE");
 
 /* Status as the API hands it out: the status field without the phase bit. */
-#define NVME_STATUS(sct, sc) ((sct) << 8 | (sc))
-#define NVME_STATUS_DNR 0x4000
-#define NVME_STATUS_MORE 0x2000
-#define NVME_STATUS_CODE(status) ((status) & 0x7ff) /* SCT and SC alone */
-#define NVME_STATUS_CRD(status) (((status) >> 11) & 3)
+#define NVME_STATUS(sct, sc)	 ((sct) << 8 | (sc))
+#define NVME_STATUS_DNR		 0x4000
+#define NVME_STATUS_MORE	 0x2000
+#define NVME_STATUS_CODE(status) ((status)&0x7ff) /* SCT and SC alone */
+#define NVME_STATUS_CRD(status)	 (((status) >> 11) & 3)
 
 enum { NVMF_OPCODE = 0x7f };
 enum nvmf_fctype {
@@ -121,13 +121,13 @@ static_assert(sizeof(struct nvmf_disconnect_cmd) == 64, "Disconnect");
 static_assert(sizeof(struct nvmf_connect_data) == 1024, "Connect data");
 
 /* Connect's CQE dw0: success: cntlid 15:0, authreq 31:16.  Invalid Parameters: IPO 15:0, IATTR 23:16 (1: in the data). */
-#define NVMF_CONNECT_IPO(dw0) ((dw0) & 0xffff)
+#define NVMF_CONNECT_IPO(dw0)	((dw0)&0xffff)
 #define NVMF_CONNECT_IATTR(dw0) (((dw0) >> 16) & 1)
 
-#define NVMF_DISC_NQN "nqn.2014-08.org.nvmexpress.discovery"
-#define NVMF_NQN_MAX 223 /* bytes without the NUL */
-#define NVMF_CNTLID_DYNAMIC 0xffff
+#define NVMF_DISC_NQN	       "nqn.2014-08.org.nvmexpress.discovery"
+#define NVMF_NQN_MAX	       223 /* bytes without the NUL */
+#define NVMF_CNTLID_DYNAMIC    0xffff
 #define NVMF_CNTLID_STATIC_ANY 0xfffe
-#define NVMF_MAX_SQSIZE_ADMIN 31 /* 0's based: 32 entries, the admin queue's size of the fabrics hosts in use */
+#define NVMF_MAX_SQSIZE_ADMIN  31 /* 0's based: 32 entries, the admin queue's size of the fabrics hosts in use */
 
 #endif

@@ -12,7 +12,8 @@
 const char *nvme_status_name(uint16_t status, bool is_fabrics);
 /* "Connect Invalid Host (sct 1 sc 84h, DNR)" into buf; returns buf.  150 bytes are always enough. */
 const char *nvme_status_describe(uint16_t status, bool is_fabrics, char *buf, size_t len);
-/* What Connect's IPO/IATTR point at: "hostnqn", "subsysnqn", "hostid", "cntlid", "qid", "sqsize", "recfmt", "kato" ..., or "byte N of the data". */
+/* What Connect's IPO/IATTR point at: "hostnqn", "subsysnqn", "hostid", "cntlid", "qid", "sqsize", "recfmt", "kato" ..., or "byte N of the
+ * data". */
 const char *nvmf_connect_field(uint32_t dw0, char *buf, size_t len);
 
 #endif

@@ -19,16 +19,16 @@ enum nvme_tcp_type {
 	NVME_TCP_R2T = 0x09,
 };
 
-#define NVME_TCP_F_HDGST 0x01
-#define NVME_TCP_F_DDGST 0x02
-#define NVME_TCP_F_LAST 0x04	/* H2CData, C2HData */
+#define NVME_TCP_F_HDGST   0x01
+#define NVME_TCP_F_DDGST   0x02
+#define NVME_TCP_F_LAST	   0x04 /* H2CData, C2HData */
 #define NVME_TCP_F_SUCCESS 0x08 /* C2HData: no response capsule follows */
 
-#define NVME_TCP_DIGEST_LEN 4
-#define NVME_TCP_PDA_MAX 31		/* HPDA and CPDA are 0's based dwords */
-#define NVME_TCP_MIN_MAXH2CDATA 4096
+#define NVME_TCP_DIGEST_LEN	    4
+#define NVME_TCP_PDA_MAX	    31 /* HPDA and CPDA are 0's based dwords */
+#define NVME_TCP_MIN_MAXH2CDATA	    4096
 #define NVME_TCP_ADMIN_CAPSULE_DATA 8192 /* admin and fabrics capsules may carry this much whatever IOCCSZ says */
-#define NVME_TCP_TERM_MAX_PLEN 152	/* 24 + at most 128 bytes of the PDU at fault */
+#define NVME_TCP_TERM_MAX_PLEN	    152	 /* 24 + at most 128 bytes of the PDU at fault */
 
 struct nvme_tcp_hdr {
 	uint8_t type, flags;
@@ -38,20 +38,20 @@ struct nvme_tcp_hdr {
 };
 static_assert(sizeof(struct nvme_tcp_hdr) == 8, "common header");
 
-struct nvme_tcp_ic {	/* ICReq (hpda, maxr2t) and ICResp (cpda, maxdata) */
+struct nvme_tcp_ic { /* ICReq (hpda, maxr2t) and ICResp (cpda, maxdata) */
 	struct nvme_tcp_hdr hdr;
 	uint16_t pfv;
-	uint8_t pda;	/* ICReq: HPDA; ICResp: CPDA */
-	uint8_t dgst;	/* bit 0 header, bit 1 data */
+	uint8_t pda;	 /* ICReq: HPDA; ICResp: CPDA */
+	uint8_t dgst;	 /* bit 0 header, bit 1 data */
 	uint32_t maxval; /* ICReq: MAXR2T, 0's based; ICResp: MAXH2CDATA, bytes */
 	uint8_t rsvd16[112];
 };
 static_assert(sizeof(struct nvme_tcp_ic) == 128, "ICReq / ICResp");
 
-struct nvme_tcp_term {	/* H2CTermReq and C2HTermReq */
+struct nvme_tcp_term { /* H2CTermReq and C2HTermReq */
 	struct nvme_tcp_hdr hdr;
 	uint16_t fes;
-	uint8_t fei[4];	/* unaligned le32 */
+	uint8_t fei[4]; /* unaligned le32 */
 	uint8_t rsvd14[10];
 };
 static_assert(sizeof(struct nvme_tcp_term) == 24, "TermReq");
@@ -60,8 +60,8 @@ enum nvme_tcp_fes {
 	NVME_TCP_FES_INVALID_HDR = 0x01,
 	NVME_TCP_FES_SEQUENCE = 0x02,
 	NVME_TCP_FES_HDGST = 0x03,
-	NVME_TCP_FES_RANGE = 0x04,	/* data transfer out of range */
-	NVME_TCP_FES_LIMIT = 0x05,	/* data transfer / R2T limit exceeded */
+	NVME_TCP_FES_RANGE = 0x04, /* data transfer out of range */
+	NVME_TCP_FES_LIMIT = 0x05, /* data transfer / R2T limit exceeded */
 	NVME_TCP_FES_UNSUPPORTED = 0x06,
 };
 
@@ -77,10 +77,10 @@ struct nvme_tcp_rsp {
 };
 static_assert(sizeof(struct nvme_tcp_rsp) == 24, "CapsuleResp");
 
-struct nvme_tcp_data {	/* H2CData and C2HData */
+struct nvme_tcp_data { /* H2CData and C2HData */
 	struct nvme_tcp_hdr hdr;
 	uint16_t cccid;
-	uint16_t ttag;	/* H2CData: from the R2T; C2HData: reserved */
+	uint16_t ttag; /* H2CData: from the R2T; C2HData: reserved */
 	uint32_t datao, datal;
 	uint8_t rsvd20[4];
 };

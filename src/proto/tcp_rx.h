@@ -43,9 +43,9 @@ struct nvme_tcp_rx {
 	/* set up by nvme_tcp_rx_init, changed by nvme_tcp_rx_negotiated */
 	enum nvme_tcp_side side;
 	bool hdgst, ddgst;
-	uint8_t pda;	      /* the alignment WE asked the peer for (0's based dwords) */
-	bool ic_only;	      /* until negotiated only the IC PDU (and TermReq) is legal */
-	uint32_t max_data;    /* largest legal data length of one PDU; larger is FES_LIMIT, in a CapsuleCmd a wrong PLEN */
+	uint8_t pda;	   /* the alignment WE asked the peer for (0's based dwords) */
+	bool ic_only;	   /* until negotiated only the IC PDU (and TermReq) is legal */
+	uint32_t max_data; /* largest legal data length of one PDU; larger is FES_LIMIT, in a CapsuleCmd a wrong PLEN */
 	/* the PDU under way, readable by the caller from RX_PDU to the next one */
 	union nvme_tcp_pdu pdu;
 	uint32_t data_len, data_done;
@@ -54,8 +54,8 @@ struct nvme_tcp_rx {
 	uint32_t trailer; /* received data digest */
 	uint16_t have, need;
 	uint8_t state;
-	bool digest_on;	      /* this PDU's payload is followed by its digest */
-	uint16_t dead_fes;    /* the error, told again whenever more is asked */
+	bool digest_on;	   /* this PDU's payload is followed by its digest */
+	uint16_t dead_fes; /* the error, told again whenever more is asked */
 	uint32_t dead_fei;
 	const char *dead_what;
 };
@@ -76,6 +76,9 @@ void nvme_tcp_rx_payload_copy(struct nvme_tcp_rx *rx, void *dst, const void *src
 void nvme_tcp_rx_payload_inplace(struct nvme_tcp_rx *rx, const void *data, size_t len);
 
 /* Payload bytes of the PDU under way that have not come yet: how much a direct recvmsg may place.  0 outside payload. */
-static inline uint32_t nvme_tcp_rx_payload_left(const struct nvme_tcp_rx *rx) { return rx->data_len - rx->data_done; }
+static inline uint32_t nvme_tcp_rx_payload_left(const struct nvme_tcp_rx *rx)
+{
+	return rx->data_len - rx->data_done;
+}
 
 #endif

@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 struct nvof_uri {
-	char transport[8]; /* "tcp", "rdma", "loop" */
-	char *traddr;	   /* owned; without brackets, scope as %scope; NULL for loop */
-	char *trsvcid;	   /* owned; NULL when not given */
-	char *subsysnqn;   /* owned; percent-decoded; NULL when not given (discovery) */
-	uint32_t nsid;	   /* 0 when not given */
+	char transport[8];     /* "tcp", "rdma", "loop" */
+	char *traddr;	       /* owned; without brackets, scope as %scope; NULL for loop */
+	char *trsvcid;	       /* owned; NULL when not given */
+	char *subsysnqn;       /* owned; percent-decoded; NULL when not given (discovery) */
+	uint32_t nsid;	       /* 0 when not given */
 	char **keys, **values; /* owned; nr_options of each; a key without '=' has value "" */
 	uint32_t nr_options;
 };

@@ -20,14 +20,14 @@ struct backend;
 
 struct backend_io {
 	enum backend_op op;
-	bool fua;		  /* WRITE, ZERO: on stable media before done */
-	bool dealloc;		  /* ZERO: may punch a hole */
+	bool fua;     /* WRITE, ZERO: on stable media before done */
+	bool dealloc; /* ZERO: may punch a hole */
 	uint64_t offset, len;
-	const struct iovec *iov;  /* READ, WRITE: len bytes; the io's until done */
+	const struct iovec *iov; /* READ, WRITE: len bytes; the io's until done */
 	uint32_t iovcnt;
-	struct loop *loop;	  /* done() runs on its thread */
+	struct loop *loop;				 /* done() runs on its thread */
 	void (*done)(struct backend_io *io, int status); /* 0, negative errno, or a positive NVMe status */
-	struct loop_work work;	  /* the backend's, to get back to the loop */
+	struct loop_work work;				 /* the backend's, to get back to the loop */
 	struct backend *backend;
 	int result;
 	struct cds_list_head link;
@@ -44,15 +44,16 @@ struct backend_ops {
 	/* Optional: memory that holds [offset, offset + len) and may be sent from until the namespace reference is put: zero-copy reads. */
 	bool (*map)(struct backend *b, uint64_t offset, uint64_t len, struct iovec *iov, uint32_t *iovcnt /* in: room; out: used */);
 	bool map_is_const; /* what map() gives never changes */
-	/* Optional.  0 or -errno with a sentence.  Safe beside I/O inside the smaller of both sizes.  size 0: take what is there now (a file that
-	 * grew); size() then tells. */
+	/* Optional.  0 or -errno with a sentence.  Safe beside I/O inside the smaller of both sizes.  size 0: take what is there now (a
+	 * file that grew); size() then tells. */
 	int (*resize)(struct backend *b, uint64_t size, struct error *err);
 	bool volatile_cache; /* the ctrl reports VWC when any of its backends has one */
 };
 
 struct backend {
 	const struct backend_ops *ops;
-	/* Set by open and resize: what the owner shall know although it worked ("the last 100 bytes are not used ..."), for the log.  "" else. */
+	/* Set by open and resize: what the owner shall know although it worked ("the last 100 bytes are not used ..."), for the log.  ""
+	 * else. */
 	char notice[192];
 };
 

@@ -12,7 +12,7 @@
 
 #include "base/loop.h"
 
-#define BUFS_MIN_SHIFT 12
+#define BUFS_MIN_SHIFT	12
 #define BUFS_NR_CLASSES 16 /* 4 KiB .. 128 MiB */
 
 struct buf_free {
@@ -21,14 +21,14 @@ struct buf_free {
 
 struct bufs {
 	struct loop *loop;
-	size_t keep_max;      /* bytes kept for reuse at most */
-	size_t use_max;	      /* bytes in use from which on I/O waits; only what asks first keeps to it */
+	size_t keep_max; /* bytes kept for reuse at most */
+	size_t use_max;	 /* bytes in use from which on I/O waits; only what asks first keeps to it */
 	size_t kept, in_use;
 	struct {
 		struct buf_free *head;
 		uint32_t nr, low; /* low: the fewest kept since the timer last looked: not needed */
 	} classes[BUFS_NR_CLASSES];
-	struct timer timer;   /* armed only while something is kept */
+	struct timer timer; /* armed only while something is kept */
 };
 
 void bufs_init(struct bufs *b, struct loop *loop, size_t keep_max, size_t use_max);

@@ -30,21 +30,21 @@
 #include "target/fault.h"
 #include "transport/target_ops.h"
 
-#define TARGET_AERL 3		 /* 0's based: four asynchronous event requests may be outstanding */
-#define TARGET_ACL 3		 /* 0's based: abort command limit */
-#define TARGET_KAS 10		 /* keep alive granularity, 100 ms units */
-#define TARGET_VERSION 0x10400	 /* NVMe 1.4 */
-#define TARGET_FIRMWARE "0.1.0"  /* firmware revision in Identify: this library's version */
-#define CSTS_RDY (1u << 0)
-#define CSTS_CFS (1u << 1)
-#define CSTS_SHST (3u << 2)
-#define CSTS_SHST_DONE (2u << 2)
+#define TARGET_AERL	      3	      /* 0's based: four asynchronous event requests may be outstanding */
+#define TARGET_ACL	      3	      /* 0's based: abort command limit */
+#define TARGET_KAS	      10      /* keep alive granularity, 100 ms units */
+#define TARGET_VERSION	      0x10400 /* NVMe 1.4 */
+#define TARGET_FIRMWARE	      "0.1.0" /* firmware revision in Identify: this library's version */
+#define CSTS_RDY	      (1u << 0)
+#define CSTS_CFS	      (1u << 1)
+#define CSTS_SHST	      (3u << 2)
+#define CSTS_SHST_DONE	      (2u << 2)
 #define TARGET_CHANGED_NS_MAX 1024
-#define TARGET_NSID_ALL 0xffffffffu
+#define TARGET_NSID_ALL	      0xffffffffu
 /* Statuses the host need not retry: ST(LBA_RANGE), ST_CMD(ABORT_LIMIT). */
-#define ST(sc) (NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_##sc) | NVME_STATUS_DNR)
-#define ST_CMD(sc) (NVME_STATUS(NVME_SCT_CMD_SPECIFIC, NVME_SC_##sc) | NVME_STATUS_DNR)
-#define ST_RETRY(sc) NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_##sc)
+#define ST(sc)		      (NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_##sc) | NVME_STATUS_DNR)
+#define ST_CMD(sc)	      (NVME_STATUS(NVME_SCT_CMD_SPECIFIC, NVME_SC_##sc) | NVME_STATUS_DNR)
+#define ST_RETRY(sc)	      NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_##sc)
 
 /* ------------------------------------------------------------------------------------------------ target and threads */
 
@@ -52,12 +52,12 @@ struct target_thread {
 	struct nvof_target *target;
 	unsigned int index;
 	pthread_t thread;
-	bool started, stop;		  /* stop: atomic */
+	bool started, stop; /* stop: atomic */
 	struct loop *loop;
-	int nr_placed;			  /* queues placed here; atomic */
-	struct cds_list_head queues;	  /* target_queue.link; the thread's own */
-	struct bufs bufs;		  /* the thread's own */
-	struct cds_list_head waiting;	  /* target_req.wait_link, first come first served; the thread's own */
+	int nr_placed;		      /* queues placed here; atomic */
+	struct cds_list_head queues;  /* target_queue.link; the thread's own */
+	struct bufs bufs;	      /* the thread's own */
+	struct cds_list_head waiting; /* target_req.wait_link, first come first served; the thread's own */
 	struct loop_defer feed;
 };
 
@@ -81,22 +81,22 @@ struct nvof_target {
 	struct nvof_target_opts opts;
 	struct log log;
 	pthread_mutex_t api_lock;
-	char *errmsg;			  /* of the last failed public call; under api_lock */
+	char *errmsg; /* of the last failed public call; under api_lock */
 
 	pthread_mutex_t lock;
-	pthread_cond_t changed;		  /* with lock: a queue went, a call is done, a namespace's last user went */
-	struct cds_list_head ports;	  /* target_port.link */
-	struct cds_list_head dead_ports;  /* unlistened: queues on their way may still point at them; freed with the target */
-	struct cds_list_head subsyss;	  /* target_subsys.link, without the discovery subsystem */
-	struct cds_list_head referrals;	  /* target_referral.link */
+	pthread_cond_t changed;		 /* with lock: a queue went, a call is done, a namespace's last user went */
+	struct cds_list_head ports;	 /* target_port.link */
+	struct cds_list_head dead_ports; /* unlistened: queues on their way may still point at them; freed with the target */
+	struct cds_list_head subsyss;	 /* target_subsys.link, without the discovery subsystem */
+	struct cds_list_head referrals;	 /* target_referral.link */
 	struct target_subsys *disc;
-	uint64_t genctr;		  /* discovery log generation */
-	uint32_t nr_queues;		  /* target_queue_init()ed and not freed */
+	uint64_t genctr;    /* discovery log generation */
+	uint32_t nr_queues; /* target_queue_init()ed and not freed */
 	uint16_t next_portid;
 
-	struct cds_list_head zombies;	  /* removed namespaces whose memory is still being sent; target_ns.link; under api_lock */
+	struct cds_list_head zombies; /* removed namespaces whose memory is still being sent; target_ns.link; under api_lock */
 	struct fault_set faults;
-	bool draining;			  /* atomic */
+	bool draining; /* atomic */
 	unsigned int nr_threads;
 	struct target_thread *threads;
 };
@@ -104,8 +104,8 @@ struct nvof_target {
 /* ------------------------------------------------------------------------------------------------ ports */
 
 struct target_port_opts {
-	uint16_t portid;		  /* 0: the next free one */
-	bool all_subsys;		  /* else only those of target_port_add_subsys() */
+	uint16_t portid; /* 0: the next free one */
+	bool all_subsys; /* else only those of target_port_add_subsys() */
 };
 
 struct target_port {
@@ -117,11 +117,11 @@ struct target_port {
 	struct target_link_params params;
 	uint16_t portid;
 	bool all_subsys, wildcard;
-	bool stopped;			  /* under lock */
-	char *spec;			  /* as given */
-	char traddr[257], trsvcid[33];	  /* in use */
+	bool stopped;		       /* under lock */
+	char *spec;		       /* as given */
+	char traddr[257], trsvcid[33]; /* in use */
 	uint8_t adrfam;
-	struct cds_list_head subsyss;	  /* target_port_link.link */
+	struct cds_list_head subsyss; /* target_port_link.link */
 };
 
 struct target_port_link {
@@ -143,9 +143,9 @@ struct ns_slot {
 
 /* Sorted by nsid; never changed once published, except that an entry may be appended. */
 struct ns_table {
-	uint32_t nr;			  /* atomic: the appender stores it last */
+	uint32_t nr; /* atomic: the appender stores it last */
 	uint32_t room;
-	struct ns_table *retired;	  /* next on the list of those that wait for a grace period */
+	struct ns_table *retired; /* next on the list of those that wait for a grace period */
 	struct ns_slot slots[];
 };
 
@@ -155,41 +155,41 @@ struct target_subsys {
 	char nqn[NVMF_NQN_MAX + 1];
 	char serial[21], model[41];
 	bool discovery;
-	bool allow_any_host;		  /* under lock */
-	bool removed;			  /* under lock */
+	bool allow_any_host; /* under lock */
+	bool removed;	     /* under lock */
 	uint16_t cntlid_min, cntlid_max, cntlid_next;
-	uint32_t refs;			  /* under lock: its ctrls and the target */
-	struct cds_list_head hosts;	  /* target_host.link; under lock */
-	struct cds_list_head ctrls;	  /* target_ctrl.link; under lock */
+	uint32_t refs;		    /* under lock: its ctrls and the target */
+	struct cds_list_head hosts; /* target_host.link; under lock */
+	struct cds_list_head ctrls; /* target_ctrl.link; under lock */
 	uint32_t nr_ctrls;
-	struct ns_table *table;		  /* RCU; never NULL */
-	struct ns_table *retired;	  /* under api_lock */
+	struct ns_table *table;	  /* RCU; never NULL */
+	struct ns_table *retired; /* under api_lock */
 	uint32_t nr_retired;
-	uint32_t nn;			  /* atomic; only grows: NN and MNAN of Identify Controller */
-	uint32_t nr_volatile;		  /* atomic: namespaces with a volatile write cache */
+	uint32_t nn;	      /* atomic; only grows: NN and MNAN of Identify Controller */
+	uint32_t nr_volatile; /* atomic: namespaces with a volatile write cache */
 };
 
 /* One per namespace and thread, each on a cache line of its own: the I/O path touches no line that another thread writes. */
 struct ns_use {
-	uint64_t refs[2];		  /* requests that hold the namespace, by epoch */
-	uint64_t busy;			  /* of those, the ones in the backend */
+	uint64_t refs[2]; /* requests that hold the namespace, by epoch */
+	uint64_t busy;	  /* of those, the ones in the backend */
 	uint64_t nr_reads, nr_writes, bytes_read, bytes_written;
 } __attribute__((aligned(64)));
 
 struct target_ns {
-	struct cds_list_head link;	  /* zombies */
+	struct cds_list_head link; /* zombies */
 	struct target_subsys *subsys;
 	struct backend *backend;
 	uint32_t nsid;
 	uint8_t lba_shift;
 	bool readonly;
-	bool dying;			  /* atomic: removed; new I/O ends with 0Bh */
-	uint8_t epoch;			  /* atomic: 0 or 1, of new references (see target_resize_ns()) */
-	uint64_t nsze;			  /* atomic; blocks */
+	bool dying;    /* atomic: removed; new I/O ends with 0Bh */
+	uint8_t epoch; /* atomic: 0 or 1, of new references (see target_resize_ns()) */
+	uint64_t nsze; /* atomic; blocks */
 	uint8_t uuid[16], nguid[16];
-	char *spec;			  /* backend as given: "mem:64M" */
+	char *spec; /* backend as given: "mem:64M" */
 	uint32_t nr_uses;
-	struct ns_use *uses;		  /* by thread index */
+	struct ns_use *uses; /* by thread index */
 };
 
 /* ------------------------------------------------------------------------------------------------ ctrls */
@@ -197,40 +197,40 @@ struct target_ns {
 enum target_event { TARGET_EVENT_NS, TARGET_EVENT_DISC, TARGET_NR_EVENTS };
 
 struct target_ctrl {
-	struct cds_list_head link;	  /* subsys->ctrls; under lock */
-	struct target_subsys *subsys;	  /* a reference */
+	struct cds_list_head link;    /* subsys->ctrls; under lock */
+	struct target_subsys *subsys; /* a reference */
 	struct target_port *port;
 	uint16_t cntlid;
 	char hostnqn[NVMF_NQN_MAX + 1];
 	uint8_t hostid[16];
 
 	/* under lock */
-	uint32_t refs;			  /* queues that point here, posted works */
-	bool dead;			  /* being torn down: takes no more queues */
-	uint16_t max_qid;		  /* I/O queues granted */
+	uint32_t refs;	  /* queues that point here, posted works */
+	bool dead;	  /* being torn down: takes no more queues */
+	uint16_t max_qid; /* I/O queues granted */
 	uint32_t nr_queues;
-	struct target_queue **queues;	  /* by qid; opts.max_io_queues + 1 of them */
+	struct target_queue **queues; /* by qid; opts.max_io_queues + 1 of them */
 	bool work_posted;
-	struct loop_work work;		  /* events from other threads */
-	unsigned int raised;		  /* 1 << target_event, not yet seen by the admin queue's thread */
-	uint32_t *changed_ns;		  /* sorted, nr_changed_ns of at most TARGET_CHANGED_NS_MAX; > max: overflow.  NULL: none */
+	struct loop_work work; /* events from other threads */
+	unsigned int raised;   /* 1 << target_event, not yet seen by the admin queue's thread */
+	uint32_t *changed_ns;  /* sorted, nr_changed_ns of at most TARGET_CHANGED_NS_MAX; > max: overflow.  NULL: none */
 	uint32_t nr_changed_ns;
 
 	/* any thread, atomic */
-	bool ready;			  /* CSTS.RDY: I/O commands are served */
-	bool traffic;			  /* a command came since the keep-alive timer was last looked at */
+	bool ready;   /* CSTS.RDY: I/O commands are served */
+	bool traffic; /* a command came since the keep-alive timer was last looked at */
 
 	/* the admin queue's thread */
 	struct target_queue *admin;
 	uint32_t cc;
-	uint32_t csts;			  /* atomic */
+	uint32_t csts; /* atomic */
 	uint32_t kato_ms;
 	struct timer kato;
-	unsigned int pending, masked;	  /* 1 << target_event */
+	unsigned int pending, masked; /* 1 << target_event */
 	uint32_t aen_config;
 	struct target_req *aers[TARGET_AERL + 1];
 	uint32_t nr_aers;
-	uint32_t features[0x20];	  /* those that are only stored and read back, by feature id */
+	uint32_t features[0x20]; /* those that are only stored and read back, by feature id */
 	struct nvme_feat_host_behavior host_behavior;
 };
 
@@ -255,7 +255,7 @@ int target_unlisten(struct nvof_target *t, const char *spec, struct error *err);
 int target_port_add_subsys(struct target_port *port, const char *nqn, struct error *err);
 bool target_port_offers(const struct target_port *port, const struct target_subsys *s); /* under lock */
 void target_port_forget_subsys(struct nvof_target *t, const struct target_subsys *s);	/* under lock */
-void target_port_stop(struct target_port *port);  /* stops listening; connections stay */
+void target_port_stop(struct target_port *port);					/* stops listening; connections stay */
 void target_port_free(struct target_port *port);
 void target_port_spec(const struct target_port *port, char *buf, size_t len); /* "tcp:127.0.0.1:4420", with the port in use */
 
@@ -285,7 +285,7 @@ struct ns_table *ns_table_take(struct target_subsys *s, struct ns_table *empty);
 uint32_t ns_table_nr(const struct ns_table *table);
 struct target_ns *ns_table_find(const struct ns_table *table, uint32_t nsid);
 uint32_t ns_table_after(const struct ns_table *table, uint32_t nsid); /* index of the first id above nsid */
-struct ns_table *target_ns_table(const struct target_subsys *s); /* inside an RCU read section, or under api_lock */
+struct ns_table *target_ns_table(const struct target_subsys *s);      /* inside an RCU read section, or under api_lock */
 /* The calling thread's reference for req (released by target_ns_put()); false: no such namespace. */
 bool target_ns_get(struct target_req *req, struct target_subsys *s, uint32_t nsid);
 void target_ns_put(struct target_req *req);
@@ -293,7 +293,10 @@ bool target_ns_busy(struct target_req *req); /* before the backend is asked; fal
 void target_ns_idle(struct target_req *req);
 uint64_t target_ns_refs(const struct target_ns *ns, int epoch);
 uint64_t target_ns_nr_busy(const struct target_ns *ns);
-static inline uint64_t target_ns_nsze(const struct target_ns *ns) { return __atomic_load_n(&ns->nsze, __ATOMIC_ACQUIRE); }
+static inline uint64_t target_ns_nsze(const struct target_ns *ns)
+{
+	return __atomic_load_n(&ns->nsze, __ATOMIC_ACQUIRE);
+}
 
 /* ns_admin.c: add, remove, resize */
 int target_add_ns(struct nvof_target *t, const char *nqn, const struct nvof_target_ns_opts *opts, uint32_t *nsidp, struct error *err);
@@ -329,15 +332,16 @@ void target_buf_wait(struct target_req *req);
 void target_buf_feed(struct target_thread *th); /* a buffer came back */
 
 /* ctrl.c */
-struct target_ctrl *target_ctrl_new(struct target_subsys *s, struct target_port *port, const char *hostnqn, const uint8_t hostid[16]); /* under lock */
-struct target_ctrl *target_ctrl_find(struct target_subsys *s, uint16_t cntlid);	   /* under lock */
+struct target_ctrl *target_ctrl_new(struct target_subsys *s, struct target_port *port, const char *hostnqn,
+				    const uint8_t hostid[16]);				 /* under lock */
+struct target_ctrl *target_ctrl_find(struct target_subsys *s, uint16_t cntlid);		 /* under lock */
 void target_ctrl_add_queue(struct target_ctrl *c, struct target_queue *q, uint16_t qid); /* under lock */
-void target_ctrl_remove_queue(struct target_queue *q);				   /* under lock */
-void target_ctrl_put(struct target_ctrl *c);					   /* under lock */
-void target_ctrl_close(struct target_ctrl *c, const char *why);			   /* any thread, under lock: all its queues */
-void target_ctrl_close_io(struct target_ctrl *c);				   /* under lock: all but the admin queue */
+void target_ctrl_remove_queue(struct target_queue *q);					 /* under lock */
+void target_ctrl_put(struct target_ctrl *c);						 /* under lock */
+void target_ctrl_close(struct target_ctrl *c, const char *why);				 /* any thread, under lock: all its queues */
+void target_ctrl_close_io(struct target_ctrl *c);					 /* under lock: all but the admin queue */
 
-void target_ctrl_raise(struct target_ctrl *c, enum target_event ev);		   /* under lock */
+void target_ctrl_raise(struct target_ctrl *c, enum target_event ev); /* under lock */
 
 /* kato.c (admin thread) */
 void target_kato_init(struct target_ctrl *c);
@@ -368,11 +372,11 @@ void target_abort(struct target_req *req);
 /* events.c */
 void target_aer(struct target_req *req);
 void target_aer_forget(struct target_ctrl *c, const struct target_req *req);
-void target_events_flush(struct target_ctrl *c, uint16_t status);	      /* admin thread: answers all held requests */
-void target_event_read(struct target_ctrl *c, enum target_event ev);	      /* admin thread: the log was read with RAE 0 */
-void target_events_deliver(struct target_ctrl *c);			      /* admin thread */
-void target_ns_changed(struct target_subsys *s, uint32_t nsid);		      /* takes lock */
-void target_disc_changed(struct nvof_target *t);			      /* takes lock; also moves genctr on */
+void target_events_flush(struct target_ctrl *c, uint16_t status);    /* admin thread: answers all held requests */
+void target_event_read(struct target_ctrl *c, enum target_event ev); /* admin thread: the log was read with RAE 0 */
+void target_events_deliver(struct target_ctrl *c);		     /* admin thread */
+void target_ns_changed(struct target_subsys *s, uint32_t nsid);	     /* takes lock */
+void target_disc_changed(struct nvof_target *t);		     /* takes lock; also moves genctr on */
 void target_changed_ns_read(struct target_ctrl *c, uint32_t list[TARGET_CHANGED_NS_MAX], bool clear);
 
 /* io.c; what it shares with io_steps.c is in io.h */

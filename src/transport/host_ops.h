@@ -2,8 +2,8 @@
 /*
  * Between the host core and a transport's host half.  This header is all a transport's host half knows of the host.
  *
- * Down: struct host_transport.  Up, two doors: host_req_complete()/host_req_fail() (a request ended) and host_queue_failed() (the queue can't
- * go on); host_queue_linked() is the answer to queue_start().  Everything of one queue happens on the thread of q->loop.
+ * Down: struct host_transport.  Up, two doors: host_req_complete()/host_req_fail() (a request ended) and host_queue_failed() (the queue
+ * can't go on); host_queue_linked() is the answer to queue_start().  Everything of one queue happens on the thread of q->loop.
  */
 #ifndef NVOF_TRANSPORT_HOST_OPS_H
 #define NVOF_TRANSPORT_HOST_OPS_H
@@ -17,26 +17,26 @@
 #include "base/util.h"
 #include "proto/cmd.h"
 
-struct nvof_ctrl;  /* the core's */
-struct nvof_hctx;  /* the core's */
-struct nvof_cpl;   /* the core's */
+struct nvof_ctrl; /* the core's */
+struct nvof_hctx; /* the core's */
+struct nvof_cpl;  /* the core's */
 struct host_queue;
 struct host_req;
 struct host_endpoint; /* the transport's */
-struct nvof_target; /* an in-process target, for the loop transport */
+struct nvof_target;   /* an in-process target, for the loop transport */
 
 /* States of a queue on its way up.  A transport passes those it has, in this order, with host_queue_enter(). */
 enum queue_state {
 	QUEUE_NEW,
-	QUEUE_RESOLVE,	/* names to addresses; RDMA: address resolution */
-	QUEUE_ROUTE,	/* RDMA */
-	QUEUE_LINK,	/* TCP connect, RDMA connect */
+	QUEUE_RESOLVE, /* names to addresses; RDMA: address resolution */
+	QUEUE_ROUTE,   /* RDMA */
+	QUEUE_LINK,    /* TCP connect, RDMA connect */
 	QUEUE_TLS,
-	QUEUE_ICREQ,	/* TCP: ICReq sent, ICResp awaited */
-	QUEUE_CONNECT,	/* Fabrics Connect sent */
+	QUEUE_ICREQ,   /* TCP: ICReq sent, ICResp awaited */
+	QUEUE_CONNECT, /* Fabrics Connect sent */
 	QUEUE_AUTH,
 	QUEUE_LIVE,
-	QUEUE_FAILED,	/* host_queue_failed() was called; queue_stop() follows at the end of the turn */
+	QUEUE_FAILED, /* host_queue_failed() was called; queue_stop() follows at the end of the turn */
 	QUEUE_STOPPED,
 	QUEUE_NR_STATES,
 };
@@ -45,11 +45,11 @@ enum data_dir { DATA_NONE, DATA_TO_CTRL, DATA_FROM_CTRL };
 
 /* What all queues of a ctrl share.  The texts are the core's and outlive the endpoint. */
 struct host_link_params {
-	const char *traddr, *trsvcid;		/* trsvcid NULL: the transport's default */
-	const char *host_traddr, *host_iface;	/* NULL: not bound */
-	int tos;				/* -1: default */
+	const char *traddr, *trsvcid;	      /* trsvcid NULL: the transport's default */
+	const char *host_traddr, *host_iface; /* NULL: not bound */
+	int tos;			      /* -1: default */
 	bool hdr_digest, data_digest;
-	struct nvof_target *loop_target;	/* loop transport only */
+	struct nvof_target *loop_target; /* loop transport only */
 	const struct log *log;
 };
 
@@ -64,8 +64,8 @@ struct host_req {
 	uint32_t data_len;
 	size_t iov_skip;
 	enum data_dir dir;
-	uint16_t cid; /* == tag */
-	bool active;  /* from submit() until it completes: wire answers for others are refused */
+	uint16_t cid;		  /* == tag */
+	bool active;		  /* from submit() until it completes: wire answers for others are refused */
 	struct host_queue *queue; /* borrowed: a queue outlives its requests */
 
 	/* the core's: how it ended, and whom to tell */
@@ -75,7 +75,7 @@ struct host_req {
 	uint64_t deadline; /* tick of the ctrl's command timer; 0: never */
 	struct iovec one;  /* backs iov for single buffers */
 	uint32_t next_free;
-	void *owner;	   /* the core's parent when the request is one part of a split */
+	void *owner; /* the core's parent when the request is one part of a split */
 
 	_Alignas(16) unsigned char priv[]; /* host_transport.req_size bytes, zeroed before the slot is used for the first time */
 };
@@ -95,16 +95,16 @@ struct host_queue {
 	/* set by the core before queue_start() */
 	const struct host_transport *ops;
 	struct nvof_ctrl *ctrl;
-	struct nvof_hctx *hctx;	/* NULL: the admin queue */
+	struct nvof_hctx *hctx; /* NULL: the admin queue */
 	struct loop *loop;
 	struct host_tags *tags;
 	const struct log *log;
 	uint16_t qid;
-	uint32_t queue_size;	/* entries */
-	uint32_t inline_len;	/* in-capsule data a command of this queue may carry (from IOCCSZ); 0: none */
-	bool sqflow_off;	/* the ctrl granted Connect's request to disable SQ flow control (SQHD FFFFh): a success may ride on the data */
+	uint32_t queue_size; /* entries */
+	uint32_t inline_len; /* in-capsule data a command of this queue may carry (from IOCCSZ); 0: none */
+	bool sqflow_off; /* the ctrl granted Connect's request to disable SQ flow control (SQHD FFFFh): a success may ride on the data */
 	uint32_t nr_inflight;	/* kept by the core: submitted and not completed */
-	enum queue_state state;	/* changed by host_queue_enter() only */
+	enum queue_state state; /* changed by host_queue_enter() only */
 	struct error err;	/* why it failed */
 
 	/* set by the transport when linked, for the core and for people */
@@ -118,10 +118,10 @@ struct host_queue {
 };
 
 struct host_transport {
-	const char *name;	/* as in -t: "tcp" */
-	uint8_t trtype;		/* NVMF_TRTYPE_* */
-	size_t req_size;	/* private bytes at the end of each host_req */
-	uint32_t admin_inline_len; /* in-capsule data every admin and Fabrics command may carry */
+	const char *name;	     /* as in -t: "tcp" */
+	uint8_t trtype;		     /* NVMF_TRTYPE_* */
+	size_t req_size;	     /* private bytes at the end of each host_req */
+	uint32_t admin_inline_len;   /* in-capsule data every admin and Fabrics command may carry */
 	const char *default_trsvcid; /* "4420"; NULL: none */
 
 	/* Checks the texts without asking anyone (no DNS): 0, or -EINVAL and a sentence that names the argument. */
@@ -134,7 +134,8 @@ struct host_transport {
 	struct host_queue *(*queue_alloc)(struct host_endpoint *ep, uint32_t queue_size);
 	/* Begins to link.  Returns 0 and later exactly one of host_queue_linked() or host_queue_failed() follows, never from inside. */
 	int (*queue_start)(struct host_queue *q);
-	/* Linked queues only.  0: the request is under way and will complete or the queue will fail.  -EAGAIN: no room now (req untouched). */
+	/* Linked queues only.  0: the request is under way and will complete or the queue will fail.  -EAGAIN: no room now (req untouched).
+	 */
 	int (*submit)(struct host_queue *q, struct host_req *req);
 	/* Closes at once, in any state; after it returns no request's memory is touched any more and no door is called.  Twice is fine.
 	 * Requests in flight are NOT completed by the transport: the core ends them. */

@@ -27,12 +27,12 @@
 #include "transport/host_ops.h" /* enum data_dir alone */
 
 struct nvof_target;
-struct target_port;   /* the core's: a listener and what it may serve */
-struct target_ctrl;   /* the core's */
+struct target_port; /* the core's: a listener and what it may serve */
+struct target_ctrl; /* the core's */
 struct target_queue;
 struct target_req;
-struct target_ns;     /* the core's */
-struct target_thread; /* the core's */
+struct target_ns;	/* the core's */
+struct target_thread;	/* the core's */
 struct target_listener; /* the transport's */
 
 #define TARGET_REQ_IOV 8
@@ -40,8 +40,8 @@ struct target_listener; /* the transport's */
 struct target_req {
 	/* filled by the transport before target_req_begin() */
 	struct nvme_sqe sqe;
-	uint32_t sgl_len;  /* bytes the command's SGL describes */
-	bool in_capsule;   /* its data came with the capsule */
+	uint32_t sgl_len; /* bytes the command's SGL describes */
+	bool in_capsule;  /* its data came with the capsule */
 	struct target_queue *queue;
 
 	/* filled by the core */
@@ -79,20 +79,20 @@ struct target_queue {
 	/* the core's */
 	struct target_ctrl *ctrl; /* NULL before Connect */
 	uint16_t qid;
-	uint16_t sqsize;	  /* 0's based; before Connect: what the transport has slots for, less one */
+	uint16_t sqsize; /* 0's based; before Connect: what the transport has slots for, less one */
 	uint16_t sqhd;
-	bool sqflow_off;	  /* SQ flow control disabled: no sqhd, a success may ride on the data (TCP: SUCCESS flag) */
+	bool sqflow_off; /* SQ flow control disabled: no sqhd, a success may ride on the data (TCP: SUCCESS flag) */
 	/* The transport's: data to be sent must not change until it has left (data digests), so the core hands out copies. */
 	bool stable_data;
 	bool connected, closing, closed, draining;
 	uint32_t nr_active, nr_parked, nr_outstanding; /* outstanding: active and not answered yet */
 	struct target_thread *thread;
 	struct cds_list_head link;
-	struct timer timer;	  /* handshake time-out until connected */
-	struct timer link_timer;  /* a delayed target_link_point() */
+	struct timer timer;	 /* handshake time-out until connected */
+	struct timer link_timer; /* a delayed target_link_point() */
 	uint8_t link_then;
-	struct loop_work work;	  /* target_queue_close() from other threads */
-	bool work_posted;	  /* under the target's lock */
+	struct loop_work work;	   /* target_queue_close() from other threads */
+	bool work_posted;	   /* under the target's lock */
 	struct cds_list_head held; /* requests kept by the core: AERs, delayed, ignored */
 	void (*go)(struct target_queue *q);
 };
@@ -102,8 +102,8 @@ enum target_link_point { TARGET_LINK_ACCEPT, TARGET_LINK_ICREQ };
 struct target_transport {
 	const char *name;
 	uint8_t trtype;
-	bool needs_addr;	/* "tcp:ADDR:PORT"; loop has none */
-	uint32_t max_inline;	/* in-capsule data it can take on I/O queues */
+	bool needs_addr;	   /* "tcp:ADDR:PORT"; loop has none */
+	uint32_t max_inline;	   /* in-capsule data it can take on I/O queues */
 	bool has_in_capsule_admin; /* admin and Fabrics capsules carry data in capsule (TCP: up to 8192 bytes) */
 
 	/* Listens at addr / svc; accepted connections go by target_queue_init() to a loop.  0 or -errno and a sentence. */
@@ -115,7 +115,8 @@ struct target_transport {
 
 	/* Answer req: see above.  The core no longer touches it until target_req_end(). */
 	void (*respond)(struct target_req *req);
-	/* Optional.  target_req_begin() said false for want of a buffer; here is one: go on as if it had said true.  Never from inside begin. */
+	/* Optional.  target_req_begin() said false for want of a buffer; here is one: go on as if it had said true.  Never from inside
+	 * begin. */
 	void (*bring)(struct target_req *req);
 	/* Connect settled the queue size: room for sqsize + 1 requests from now on.  0 or -ENOMEM.  Called before Connect is answered. */
 	int (*queue_resize)(struct target_queue *q, uint16_t sqsize);
@@ -172,7 +173,8 @@ void target_req_execute(struct target_req *req);
 void target_req_reject(struct target_req *req, uint16_t status);
 void target_req_end(struct target_req *req);
 
-/* The host broke a rule that ends its association (more commands outstanding than the queue holds: C039): CSTS.CFS, all its queues close. */
+/* The host broke a rule that ends its association (more commands outstanding than the queue holds: C039): CSTS.CFS, all its queues close.
+ */
 void target_queue_fatal(struct target_queue *q, const char *why);
 
 /*

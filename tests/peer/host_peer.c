@@ -200,8 +200,11 @@ uint16_t hp_expect_closed(struct hp *h, uint32_t *fei)
 
 void hp_icreq(struct hp *h, uint16_t pfv, uint8_t hpda, uint8_t dgst, uint32_t maxr2t)
 {
-	struct nvme_tcp_ic ic = { .hdr = { .type = NVME_TCP_ICREQ, .hlen = 128, .plen = htole32(128) }, .pfv = htole16(pfv), .pda = hpda,
-				  .dgst = dgst, .maxval = htole32(maxr2t) };
+	struct nvme_tcp_ic ic = { .hdr = { .type = NVME_TCP_ICREQ, .hlen = 128, .plen = htole32(128) },
+				  .pfv = htole16(pfv),
+				  .pda = hpda,
+				  .dgst = dgst,
+				  .maxval = htole32(maxr2t) };
 
 	h->hpda = hpda;
 	hp_send_raw(h, &ic, sizeof(ic));
@@ -280,8 +283,13 @@ void hp_connect_init(struct hp_connect *c, uint16_t qid, uint16_t cntlid)
 
 uint16_t hp_connect(struct hp *h, const struct hp_connect *c, uint64_t *result)
 {
-	struct nvmf_connect_cmd cmd = { .opcode = NVMF_OPCODE, .fctype = NVMF_CONNECT, .recfmt = htole16(c->recfmt), .qid = htole16(c->qid),
-					.sqsize = htole16(c->sqsize), .cattr = c->cattr, .kato = htole32(c->kato) };
+	struct nvmf_connect_cmd cmd = { .opcode = NVMF_OPCODE,
+					.fctype = NVMF_CONNECT,
+					.recfmt = htole16(c->recfmt),
+					.qid = htole16(c->qid),
+					.sqsize = htole16(c->sqsize),
+					.cattr = c->cattr,
+					.kato = htole32(c->kato) };
 	struct nvmf_connect_data data = c->data;
 	struct nvme_sqe sqe;
 	uint64_t res = 0;
@@ -299,8 +307,9 @@ uint16_t hp_connect(struct hp *h, const struct hp_connect *c, uint64_t *result)
 
 uint16_t hp_prop_set(struct hp *h, uint32_t offset, uint8_t attrib, uint64_t value)
 {
-	struct nvmf_property_cmd cmd = { .opcode = NVMF_OPCODE, .fctype = NVMF_PROPERTY_SET, .attrib = attrib, .offset = htole32(offset),
-					 .value = htole64(value) };
+	struct nvmf_property_cmd cmd = {
+		.opcode = NVMF_OPCODE, .fctype = NVMF_PROPERTY_SET, .attrib = attrib, .offset = htole32(offset), .value = htole64(value)
+	};
 	struct nvme_sqe sqe;
 
 	memcpy(&sqe, &cmd, sizeof(sqe));
@@ -383,7 +392,10 @@ uint16_t hp_write(struct hp *h, uint32_t nsid, uint64_t slba, uint32_t nlb, cons
 		while (left) {
 			uint32_t n = min_u32(left, h->maxh2cdata);
 			struct nvme_tcp_data d = { .hdr = { .type = NVME_TCP_H2C_DATA, .flags = n == left ? NVME_TCP_F_LAST : 0 },
-						   .cccid = htole16(cid), .ttag = in.pdu.r2t.ttag, .datao = htole32(off), .datal = htole32(n) };
+						   .cccid = htole16(cid),
+						   .ttag = in.pdu.r2t.ttag,
+						   .datao = htole32(off),
+						   .datal = htole32(n) };
 
 			hp_send_pdu(h, &d, sizeof(d), (const uint8_t *)buf + off, n, false);
 			off += n;

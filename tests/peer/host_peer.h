@@ -13,7 +13,7 @@
 
 #include "proto/tcp.h"
 
-#define HP_NQN "nqn.2024-01.org.example:disk"
+#define HP_NQN	   "nqn.2024-01.org.example:disk"
 #define HP_HOSTNQN "nqn.2014-08.org.nvmexpress:uuid:11111111-2222-4333-8444-555555555555"
 
 /* A target with one subsystem (HP_NQN) and one 64 MiB mem namespace that listens on 127.0.0.1. */

@@ -45,8 +45,16 @@ struct peer *peer_new(void)
 	assert_int_equal(getsockname(p->lfd, (struct sockaddr *)&sin, &len), 0);
 	snprintf(p->port, sizeof(p->port), "%u", ntohs(sin.sin_port));
 	p->script = (struct peer_script){
-		.dgst = -1, .maxh2cdata = 128 * 1024, .fail_qid = 0, .sqflow_off_granted = true, .grant = 64, .ioccsz = 4 + 8192 / 16, .mdts = 0,
-		.ns_blocks = 1 << 20, .lba_shift = 9, .mqes = 127,
+		.dgst = -1,
+		.maxh2cdata = 128 * 1024,
+		.fail_qid = 0,
+		.sqflow_off_granted = true,
+		.grant = 64,
+		.ioccsz = 4 + 8192 / 16,
+		.mdts = 0,
+		.ns_blocks = 1 << 20,
+		.lba_shift = 9,
+		.mqes = 127,
 	};
 	return p;
 }
@@ -147,15 +155,19 @@ void peer_sends_pdu(struct peer_conn *c, const void *pdu, size_t hlen, const voi
 
 void peer_sends_cqe(struct peer_conn *c, uint16_t cid, uint16_t status, uint64_t result)
 {
-	struct nvme_tcp_rsp rsp = { .hdr.type = NVME_TCP_RSP,
-				    .cqe = { .result = htole64(result), .cid = cid, .status = htole16((uint16_t)(status << 1)), .sqid = htole16(c->qid) } };
+	struct nvme_tcp_rsp rsp = {
+		.hdr.type = NVME_TCP_RSP,
+		.cqe = { .result = htole64(result), .cid = cid, .status = htole16((uint16_t)(status << 1)), .sqid = htole16(c->qid) }
+	};
 
 	peer_sends_pdu(c, &rsp, sizeof(rsp), NULL, 0, false);
 }
 
 static void sends_c2h(struct peer_conn *c, uint16_t cid, uint32_t off, const void *data, uint32_t len, uint8_t flags, bool bad)
 {
-	struct nvme_tcp_data pdu = { .hdr = { .type = NVME_TCP_C2H_DATA, .flags = flags }, .cccid = cid, .datao = htole32(off), .datal = htole32(len) };
+	struct nvme_tcp_data pdu = {
+		.hdr = { .type = NVME_TCP_C2H_DATA, .flags = flags }, .cccid = cid, .datao = htole32(off), .datal = htole32(len)
+	};
 
 	peer_sends_pdu(c, &pdu, sizeof(pdu), data, len, bad);
 }
@@ -172,7 +184,9 @@ void peer_sends_c2h_bad_digest(struct peer_conn *c, uint16_t cid, uint32_t off, 
 
 void peer_sends_r2t(struct peer_conn *c, uint16_t cid, uint16_t ttag, uint32_t off, uint32_t len)
 {
-	struct nvme_tcp_r2t pdu = { .hdr.type = NVME_TCP_R2T, .cccid = cid, .ttag = htole16(ttag), .r2to = htole32(off), .r2tl = htole32(len) };
+	struct nvme_tcp_r2t pdu = {
+		.hdr.type = NVME_TCP_R2T, .cccid = cid, .ttag = htole16(ttag), .r2to = htole32(off), .r2tl = htole32(len)
+	};
 
 	peer_sends_pdu(c, &pdu, sizeof(pdu), NULL, 0, false);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A scripted NVMe/TCP target for tests of the host: it answers the set-up of a ctrl by itself in a sane way, sends whatever raw PDUs a test
- * asks for, and lets a hook take over any PDU at any state.  One thread: everything runs inside peer_run_until(), which also drives the host's ctx.
+ * asks for, and lets a hook take over any PDU at any state.  One thread: everything runs inside peer_run_until(), which also drives the
+ * host's ctx.
  *
  * It has its own small PDU reader on purpose: a mistake in the library's parser must not hide itself.
  */
@@ -16,18 +17,18 @@
 #include "proto/tcp.h"
 
 #define PEER_CONNS 80
-#define PEER_HELD 300
+#define PEER_HELD  300
 
 struct peer;
 
 struct peer_conn {
 	struct peer *p;
-	int fd;		  /* -1: closed */
-	int index;	  /* in order of accept */
+	int fd;	   /* -1: closed */
+	int index; /* in order of accept */
 	bool ic_done, connected;
 	bool hdgst, ddgst;
-	uint16_t qid;	  /* by its Connect; 0xffff before */
-	uint8_t *in;	  /* bytes received and not yet used */
+	uint16_t qid; /* by its Connect; 0xffff before */
+	uint8_t *in;  /* bytes received and not yet used */
 	size_t in_len;
 	bool closed_by_host;
 	uint32_t term_fes; /* of the H2CTermReq that came; 0: none */
@@ -103,7 +104,8 @@ void peer_live(struct peer *p, const struct nvof_connect_opts *opts);
 bool peer_run_until(struct peer *p, bool (*cond)(void *arg), void *arg, unsigned int ms);
 void peer_run_ms(struct peer *p, unsigned int ms);
 
-/* The next I/O (or held) command with that opcode, taken out of held; waits for it up to 5 s, then fails the test.  Free data with peer_pdu_clear(). */
+/* The next I/O (or held) command with that opcode, taken out of held; waits for it up to 5 s, then fails the test.  Free data with
+ * peer_pdu_clear(). */
 struct peer_pdu peer_gets(struct peer *p, uint8_t opcode);
 /* The next H2CData PDU. */
 struct peer_pdu peer_gets_h2c(struct peer *p);

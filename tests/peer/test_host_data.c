@@ -27,7 +27,10 @@ static void io_cb(void *arg, const struct nvof_cpl *cpl)
 	io->status = cpl->status;
 }
 
-static bool io_ended(void *arg) { return ((struct io *)arg)->ended; }
+static bool io_ended(void *arg)
+{
+	return ((struct io *)arg)->ended;
+}
 
 struct scene {
 	struct peer *p;
@@ -52,7 +55,10 @@ static void ns_opened(void *arg, int status, struct nvof_ns *ns)
 	((struct scene *)arg)->ns = ns;
 }
 
-static bool has_ns(void *arg) { return ((struct scene *)arg)->ns; }
+static bool has_ns(void *arg)
+{
+	return ((struct scene *)arg)->ns;
+}
 
 static struct scene *scene_new(const struct how *how)
 {
@@ -119,7 +125,10 @@ static void expect_ended(struct scene *s, int status)
 	assert_int_equal(s->io.status, status);
 }
 
-static bool host_terminated(void *arg) { return ((struct scene *)arg)->c->term_fes || ((struct scene *)arg)->c->closed_by_host; }
+static bool host_terminated(void *arg)
+{
+	return ((struct scene *)arg)->c->term_fes || ((struct scene *)arg)->c->closed_by_host;
+}
 
 /* The host must refuse: the I/O ends once with an error, the peer learns why, the ctrl is lost with a sentence. */
 static void expect_refused(struct scene *s, uint16_t fes)
@@ -432,12 +441,12 @@ static void r2ts_out_of_range_or_turn_are_refused(void **state)
 		uint32_t off, len, times;
 		uint16_t fes;
 	} bad[] = {
-		{ 4096, 8192, 1, NVME_TCP_FES_RANGE },	     /* past the end */
+		{ 4096, 8192, 1, NVME_TCP_FES_RANGE },	       /* past the end */
 		{ 0xfffff000, 0x2000, 1, NVME_TCP_FES_RANGE }, /* wraps */
 		{ 8193, 1, 1, NVME_TCP_FES_RANGE },
 		{ 0, 0, 1, NVME_TCP_FES_RANGE },
-		{ 0, 8192, 2, NVME_TCP_FES_RANGE },	     /* more in all than the command has */
-		{ 0, 4, 300, NVME_TCP_FES_LIMIT },	     /* C096: more outstanding than MAXR2T + 1 */
+		{ 0, 8192, 2, NVME_TCP_FES_RANGE }, /* more in all than the command has */
+		{ 0, 4, 300, NVME_TCP_FES_LIMIT },  /* C096: more outstanding than MAXR2T + 1 */
 	};
 	size_t i;
 	uint32_t t;
@@ -452,7 +461,9 @@ static void r2ts_out_of_range_or_turn_are_refused(void **state)
 		/* In one piece, so that the host can't answer in between. */
 		for (t = 0; t < bad[i].times; t++) {
 			struct nvme_tcp_r2t pdu = { .hdr = { .type = NVME_TCP_R2T, .hlen = 24, .plen = htole32(24) },
-						    .cccid = cmd.pdu.cmd.sqe.cid, .r2to = htole32(bad[i].off), .r2tl = htole32(bad[i].len) };
+						    .cccid = cmd.pdu.cmd.sqe.cid,
+						    .r2to = htole32(bad[i].off),
+						    .r2tl = htole32(bad[i].len) };
 
 			memcpy(burst + t * sizeof(pdu), &pdu, sizeof(pdu));
 		}
@@ -489,7 +500,9 @@ static void in_capsule_data_keeps_to_ioccsz(void **state)
 	static const struct {
 		uint32_t ioccsz, len;
 		bool in_capsule;
-	} t[] = { { 4, 512, false }, { 4, 4096, false }, { 260, 512, true }, { 260, 4096, true }, { 260, 8192, false }, { 516, 8192, true } };
+	} t[] = {
+		{ 4, 512, false }, { 4, 4096, false }, { 260, 512, true }, { 260, 4096, true }, { 260, 8192, false }, { 516, 8192, true }
+	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
@@ -585,7 +598,8 @@ static void term_reasons_are_named_and_bounded(void **state)
 		uint16_t fes;
 		uint32_t extra;
 		const char *word;
-	} t[] = { { 1, 8, "Header" }, { 2, 8, "equence" }, { 3, 8, "igest" }, { 4, 0, "ange" }, { 5, 128, "imit" }, { 6, 8, "nsupported" }, { 7, 8, "nknown" }, { 0xffff, 8, "nknown" } };
+	} t[] = { { 1, 8, "Header" }, { 2, 8, "equence" },    { 3, 8, "igest" },  { 4, 0, "ange" },
+		  { 5, 128, "imit" }, { 6, 8, "nsupported" }, { 7, 8, "nknown" }, { 0xffff, 8, "nknown" } };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {

@@ -16,8 +16,15 @@
 
 /* Where the script stops behaving. */
 enum at { AT_ACCEPT, AT_ICREQ, AT_CONNECT, AT_PROPERTY_GET, AT_PROPERTY_SET, AT_IDENTIFY, AT_FEATURES, AT_IO_ICREQ, AT_IO_CONNECT, AT_NR };
-static const char *const at_name[] = { "accept", "ICReq", "Connect", "Property Get", "Property Set", "Identify", "Set Features",
-				       "ICReq of an I/O queue", "Connect of an I/O queue" };
+static const char *const at_name[] = { "accept",
+				       "ICReq",
+				       "Connect",
+				       "Property Get",
+				       "Property Set",
+				       "Identify",
+				       "Set Features",
+				       "ICReq of an I/O queue",
+				       "Connect of an I/O queue" };
 
 struct scene {
 	enum at at;
@@ -126,8 +133,14 @@ static void silence_at_any_state_ends_at_the_time_out(void **state)
 	expect_all(NULL, -ETIMEDOUT, 200, NULL);
 }
 
-static void act_close(struct peer_pdu *in) { peer_closes(in->c); }
-static void act_reset(struct peer_pdu *in) { peer_resets(in->c); }
+static void act_close(struct peer_pdu *in)
+{
+	peer_closes(in->c);
+}
+static void act_reset(struct peer_pdu *in)
+{
+	peer_resets(in->c);
+}
 
 /* C027: the same places, for a first connect. */
 static void a_close_at_any_state_is_an_error_at_once(void **state)
@@ -173,8 +186,9 @@ static void act_hlen_255(struct peer_pdu *in)
 
 static void act_plen_below_hlen(struct peer_pdu *in)
 {
-	struct nvme_tcp_rsp rsp = { .hdr = { .type = in->c->ic_done ? NVME_TCP_RSP : NVME_TCP_ICRESP,
-					     .hlen = in->c->ic_done ? 24 : 128, .plen = htole32(8) } };
+	struct nvme_tcp_rsp rsp = {
+		.hdr = { .type = in->c->ic_done ? NVME_TCP_RSP : NVME_TCP_ICRESP, .hlen = in->c->ic_done ? 24 : 128, .plen = htole32(8) }
+	};
 
 	peer_sends_raw(in->c, &rsp, sizeof(rsp));
 }
@@ -182,7 +196,9 @@ static void act_plen_below_hlen(struct peer_pdu *in)
 static void act_plen_huge(struct peer_pdu *in)
 {
 	struct nvme_tcp_data data = { .hdr = { .type = in->c->ic_done ? NVME_TCP_C2H_DATA : NVME_TCP_ICRESP,
-					       .hlen = in->c->ic_done ? 24 : 128, .pdo = 24, .plen = 0xffffffff } };
+					       .hlen = in->c->ic_done ? 24 : 128,
+					       .pdo = 24,
+					       .plen = 0xffffffff } };
 
 	peer_sends_raw(in->c, &data, sizeof(data));
 }
@@ -254,12 +270,12 @@ static int connect_with(void (*set)(struct peer_script *s, struct nvof_connect_o
 	return status;
 }
 
-#define SET(name, ...)                                                                                                                     \
-	static void name(struct peer_script *s, struct nvof_connect_opts *o)                                                               \
-	{                                                                                                                                  \
-		(void)s;                                                                                                                   \
-		(void)o;                                                                                                                   \
-		__VA_ARGS__;                                                                                                               \
+#define SET(name, ...)                                                       \
+	static void name(struct peer_script *s, struct nvof_connect_opts *o) \
+	{                                                                    \
+		(void)s;                                                     \
+		(void)o;                                                     \
+		__VA_ARGS__;                                                 \
 	}
 SET(pfv_1, s->pfv = 1)
 SET(cpda_31, s->cpda = 31)

@@ -137,13 +137,13 @@ static void sgl_and_capsule_lengths_must_agree(void **state)
 		uint64_t addr;
 		uint16_t status; /* 0: the connection may also be closed */
 	} bad[] = {
-		{ NVME_SGL_OFFSET, 512, 4096, 0, 0 },	   /* more in the capsule than the SGL says */
+		{ NVME_SGL_OFFSET, 512, 4096, 0, 0 }, /* more in the capsule than the SGL says */
 		{ NVME_SGL_OFFSET, 4096, 512, 0, 0x0f },
 		{ NVME_SGL_OFFSET, 4096, 4096, 512, 0x16 },
 		{ NVME_SGL_OFFSET, 4096, 4096, UINT64_MAX - 100, 0x16 },
 		{ 0x0f, 4096, 4096, 0, 0x11 },
 		{ 0x40, 4096, 0, 0, 0x11 },
-		{ NVME_SGL_TRANSPORT, 512, 0, 0, 0x0f },   /* shorter than NLB */
+		{ NVME_SGL_TRANSPORT, 512, 0, 0, 0x0f }, /* shorter than NLB */
 		{ NVME_SGL_TRANSPORT, 0xffffffff, 0, 0, 0x0f },
 		{ NVME_SGL_TRANSPORT, 0, 0, 0, 0x0f },
 	};
@@ -208,8 +208,11 @@ static void an_early_error_answers_the_right_command_and_drops_its_data(void **s
 
 static void sends_h2c(struct hp *h, uint16_t cid, uint16_t ttag, uint32_t off, uint32_t len, uint8_t flags, const void *data, bool bad)
 {
-	struct nvme_tcp_data d = { .hdr = { .type = NVME_TCP_H2C_DATA, .flags = flags }, .cccid = htole16(cid), .ttag = ttag,
-				   .datao = htole32(off), .datal = htole32(len) };
+	struct nvme_tcp_data d = { .hdr = { .type = NVME_TCP_H2C_DATA, .flags = flags },
+				   .cccid = htole16(cid),
+				   .ttag = ttag,
+				   .datao = htole32(off),
+				   .datal = htole32(len) };
 
 	hp_send_pdu(h, &d, sizeof(d), data, len, bad);
 }
@@ -254,7 +257,8 @@ static void h2cdata_out_of_range_or_turn_is_refused(void **state)
 
 		opens(s, 0, 0);
 		cid = begins_write(s, &ttag);
-		sends_h2c(&s->q, (uint16_t)(cid + bad[i].cid), (uint16_t)(ttag + bad[i].ttag), bad[i].off, bad[i].len, bad[i].flags, s->pattern, false);
+		sends_h2c(&s->q, (uint16_t)(cid + bad[i].cid), (uint16_t)(ttag + bad[i].ttag), bad[i].off, bad[i].len, bad[i].flags,
+			  s->pattern, false);
 		fes = hp_expect_closed(&s->q, NULL);
 		if (fes != bad[i].fes[0] && fes != bad[i].fes[1])
 			fail_msg("row %zu: FES %02xh", i, fes);
@@ -394,7 +398,8 @@ static void identify_of_namespaces_that_are_not_there(void **state)
 static void event_requests_and_aborts_are_bounded(void **state)
 {
 	struct scene *s = *state;
-	struct nvme_sqe aer = { .opcode = nvme_admin_async_event }, abort = { .opcode = nvme_admin_abort_cmd, .cdw10 = htole32(1 | 0x999 << 16) };
+	struct nvme_sqe aer = { .opcode = nvme_admin_async_event },
+			abort = { .opcode = nvme_admin_abort_cmd, .cdw10 = htole32(1 | 0x999 << 16) };
 	struct nvme_id_ctrl *id = (void *)s->buf;
 	struct nvme_sqe ident = { .opcode = nvme_admin_identify, .cdw10 = htole32(1) };
 	uint16_t cid = 0;
@@ -420,8 +425,8 @@ static void namespace_events_reach_the_host(void **state)
 {
 	struct scene *s = *state;
 	struct nvof_target_ns_opts ns;
-	struct nvme_sqe aer = { .opcode = nvme_admin_async_event }, log = { .opcode = nvme_admin_get_log_page, .nsid = htole32(0xffffffff),
-									     .cdw10 = htole32(0x04 | 1023 << 16) };
+	struct nvme_sqe aer = { .opcode = nvme_admin_async_event },
+			log = { .opcode = nvme_admin_get_log_page, .nsid = htole32(0xffffffff), .cdw10 = htole32(0x04 | 1023 << 16) };
 	/* Asynchronous Event Configuration: namespace attribute notices */
 	struct nvme_sqe config = { .opcode = nvme_admin_set_features, .cdw10 = htole32(0x0b), .cdw11 = htole32(1 << 8) };
 	uint64_t result = 0;

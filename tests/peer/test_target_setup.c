@@ -33,7 +33,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static uint16_t port_of(void **state) { return ((struct hp_target *)*state)->port; }
+static uint16_t port_of(void **state)
+{
+	return ((struct hp_target *)*state)->port;
+}
 
 /* After each bad host a good one is served. */
 static void expect_target_serves(void **state)
@@ -75,8 +78,10 @@ static void icreq_fields_are_checked(void **state)
 		uint16_t fes;
 		uint32_t fei;
 	} bad[] = {
-		{ 1, 0, 0, NVME_TCP_FES_UNSUPPORTED, 8 }, { 0xffff, 0, 0, NVME_TCP_FES_UNSUPPORTED, 8 },
-		{ 0, 32, 0, NVME_TCP_FES_INVALID_HDR, 10 }, { 0, 255, 0, NVME_TCP_FES_INVALID_HDR, 10 }, /* C099 */
+		{ 1, 0, 0, NVME_TCP_FES_UNSUPPORTED, 8 },
+		{ 0xffff, 0, 0, NVME_TCP_FES_UNSUPPORTED, 8 },
+		{ 0, 32, 0, NVME_TCP_FES_INVALID_HDR, 10 },
+		{ 0, 255, 0, NVME_TCP_FES_INVALID_HDR, 10 }, /* C099 */
 	};
 	struct hp h;
 	uint32_t fei;
@@ -129,14 +134,27 @@ static void wrong_pdus_at_each_state_end_the_queue_and_nothing_else(void **state
 		uint8_t type, hlen, pdo;
 		uint32_t plen;
 	} bad[] = {
-		{ 0x0a, 8, 0, 8 }, { 0xff, 24, 0, 24 },					      /* unknown */
-		{ NVME_TCP_ICRESP, 128, 0, 128 }, { NVME_TCP_RSP, 24, 0, 24 },			      /* the ctrl's own */
-		{ NVME_TCP_C2H_DATA, 24, 24, 28 }, { NVME_TCP_R2T, 24, 0, 24 }, { NVME_TCP_C2H_TERM, 24, 0, 32 },
-		{ NVME_TCP_CMD, 255, 0, 255 }, { NVME_TCP_CMD, 0, 0, 72 }, { NVME_TCP_CMD, 72, 0, 71 }, /* lengths */
-		{ NVME_TCP_CMD, 72, 0, 0xffffffff }, { NVME_TCP_CMD, 72, 8, 4096 }, { NVME_TCP_CMD, 72, 76, 73 },
-		{ NVME_TCP_H2C_DATA, 24, 24, 0xffffffff }, { NVME_TCP_H2C_DATA, 24, 0, 24 + 64 }, { NVME_TCP_H2C_DATA, 255, 24, 255 },
-		{ NVME_TCP_ICREQ, 8, 0, 8 }, { NVME_TCP_ICREQ, 128, 0, 127 }, { NVME_TCP_ICREQ, 128, 0, 0xffffffff },
-		{ NVME_TCP_H2C_TERM, 24, 0, 4096 }, { NVME_TCP_H2C_TERM, 0, 0, 0 },
+		{ 0x0a, 8, 0, 8 },
+		{ 0xff, 24, 0, 24 }, /* unknown */
+		{ NVME_TCP_ICRESP, 128, 0, 128 },
+		{ NVME_TCP_RSP, 24, 0, 24 }, /* the ctrl's own */
+		{ NVME_TCP_C2H_DATA, 24, 24, 28 },
+		{ NVME_TCP_R2T, 24, 0, 24 },
+		{ NVME_TCP_C2H_TERM, 24, 0, 32 },
+		{ NVME_TCP_CMD, 255, 0, 255 },
+		{ NVME_TCP_CMD, 0, 0, 72 },
+		{ NVME_TCP_CMD, 72, 0, 71 }, /* lengths */
+		{ NVME_TCP_CMD, 72, 0, 0xffffffff },
+		{ NVME_TCP_CMD, 72, 8, 4096 },
+		{ NVME_TCP_CMD, 72, 76, 73 },
+		{ NVME_TCP_H2C_DATA, 24, 24, 0xffffffff },
+		{ NVME_TCP_H2C_DATA, 24, 0, 24 + 64 },
+		{ NVME_TCP_H2C_DATA, 255, 24, 255 },
+		{ NVME_TCP_ICREQ, 8, 0, 8 },
+		{ NVME_TCP_ICREQ, 128, 0, 127 },
+		{ NVME_TCP_ICREQ, 128, 0, 0xffffffff },
+		{ NVME_TCP_H2C_TERM, 24, 0, 4096 },
+		{ NVME_TCP_H2C_TERM, 0, 0, 0 },
 	};
 	enum phase phase;
 	struct hp h, admin;
@@ -149,8 +167,8 @@ static void wrong_pdus_at_each_state_end_the_queue_and_nothing_else(void **state
 			raw_pdu(&h, bad[i].type, bad[i].hlen, bad[i].pdo, bad[i].plen, 0);
 			fes = hp_expect_closed(&h, NULL);
 			if (!fes)
-				fail_msg("type %02xh hlen %u pdo %u plen %u in phase %d: no C2HTermReq", bad[i].type, bad[i].hlen, bad[i].pdo,
-					 bad[i].plen, phase);
+				fail_msg("type %02xh hlen %u pdo %u plen %u in phase %d: no C2HTermReq", bad[i].type, bad[i].hlen,
+					 bad[i].pdo, bad[i].plen, phase);
 			hp_close(&admin);
 		}
 	}

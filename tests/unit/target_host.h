@@ -15,7 +15,7 @@
 
 #include "target/target.h"
 
-#define SUBNQN "nqn.2024-01.org.example:disks"
+#define SUBNQN	"nqn.2024-01.org.example:disks"
 #define HOSTNQN "nqn.2014-08.org.nvmexpress:uuid:5f0ab5ea-1f20-4a8e-9a3c-6c1f2b1d0e11"
 
 /* One connection.  th_close() it; the memory goes when the core has freed its side, too. */
@@ -47,10 +47,10 @@ struct target_ns *th_ns(struct nvof_target *t, const char *nqn, uint32_t nsid);
 
 struct th_queue *th_open(struct nvof_target *t); /* by the first port */
 struct th_queue *th_open_port(struct target_port *port);
-void th_close(struct th_queue *q);		/* the host closes; waits until the core knows */
+void th_close(struct th_queue *q); /* the host closes; waits until the core knows */
 void th_close_nowait(struct th_queue *q);
-bool th_closed(struct th_queue *q);		/* the link is gone */
-void th_wait_closed(struct th_queue *q);	/* the target closes it */
+bool th_closed(struct th_queue *q);	 /* the link is gone */
+void th_wait_closed(struct th_queue *q); /* the target closes it */
 struct target_thread *th_thread(struct th_queue *q);
 struct target_queue *th_core(struct th_queue *q); /* while it is open */
 

@@ -152,7 +152,7 @@ static void what_fails_midway_is_taken_back(void **state)
 	} bad[] = {
 		{ "{\"subsystems\":[{\"nqn\":\"" NQN_A "\",\"namespaces\":[{\"nsid\":1,\"device\":{\"path\":\"mem:1M\"}}]},"
 		  "{\"nqn\":\"" NQN_B "\",\"namespaces\":[{\"nsid\":1,\"device\":{\"path\":\"mem:1M\"}},{\"nsid\":2,\"device\":{\"path\":"
-				      "\"/nonexistent\"}}]}]}",
+		  "\"/nonexistent\"}}]}]}",
 		  -ENOENT, "/nonexistent" },
 		{ "{\"subsystems\":[{\"nqn\":\"" NQN_A "\",\"namespaces\":["
 		  "{\"nsid\":1,\"device\":{\"path\":\"mem:1M\",\"uuid\":\"b53d6ba2-3b84-4f07-8b1e-0f4f9a3b6d51\"}},"

@@ -27,7 +27,8 @@ static int endpoint_addrs(const struct host_link_params *p, struct sockaddr_stor
 	if (ret == -ENOENT)
 		return error_set(err, -EINVAL, "host-traddr '%s': not a numeric IPv4 or IPv6 address", p->host_traddr);
 	if (!ret && *peer_len && peer->ss_family != local->ss_family)
-		return error_set(err, -EINVAL, "host-traddr '%s' and traddr '%s' are of different address families", p->host_traddr, p->traddr);
+		return error_set(err, -EINVAL, "host-traddr '%s' and traddr '%s' are of different address families", p->host_traddr,
+				 p->traddr);
 	return ret;
 }
 

@@ -11,14 +11,14 @@
 #include "transport/tcp/tcp_resolve.h"
 #include "transport/tcp/tcp_sock.h"
 
-#define TCP_HOST_MAXR2T 4	       /* R2Ts of one command we keep at once */
-#define TCP_HOST_STAGING (256 * 1024)  /* receive buffer: many small PDUs in one recv */
-#define TCP_HOST_DIRECT_MIN (32 * 1024) /* data PDUs from this size on are received straight into the caller's memory */
-#define TCP_HOST_MAX_C2HDATA (16u << 20) /* a single C2HData PDU longer than this is an attack, not data */
+#define TCP_HOST_MAXR2T	     4		  /* R2Ts of one command we keep at once */
+#define TCP_HOST_STAGING     (256 * 1024) /* receive buffer: many small PDUs in one recv */
+#define TCP_HOST_DIRECT_MIN  (32 * 1024)  /* data PDUs from this size on are received straight into the caller's memory */
+#define TCP_HOST_MAX_C2HDATA (16u << 20)  /* a single C2HData PDU longer than this is an attack, not data */
 
 /* A burst of PDUs on its way into one sendmsg. */
-#define TCP_TX_BUF (16 * 1024)
-#define TCP_TX_IOV 256
+#define TCP_TX_BUF     (16 * 1024)
+#define TCP_TX_IOV     256
 #define TCP_TX_HDR_MAX (128 + 2 * NVME_TCP_DIGEST_LEN) /* longest header with padding, and a data digest */
 
 struct tcp_r2t {
@@ -30,16 +30,16 @@ struct tcp_r2t {
 struct tcp_req {
 	struct cds_list_head link; /* tq->pending: a capsule or R2Ts to answer */
 	bool pending;
-	bool capsule_sent;  /* staged at least */
-	bool in_capsule;    /* its data travels with the capsule */
-	bool digest_bad;    /* some C2HData failed its digest */
-	bool last_seen;	    /* C2HData with LAST came */
+	bool capsule_sent; /* staged at least */
+	bool in_capsule;   /* its data travels with the capsule */
+	bool digest_bad;   /* some C2HData failed its digest */
+	bool last_seen;	   /* C2HData with LAST came */
 	uint8_t nr_r2t;
 	struct tcp_r2t r2t[TCP_HOST_MAXR2T]; /* oldest first */
-	uint32_t asked;	    /* bytes that R2Ts asked for so far */
-	uint32_t received;  /* bytes of C2HData so far */
-	uint64_t stage_gen; /* the burst its data was last staged in */
-	uint32_t stage_end; /* index in tx.iov behind its data there */
+	uint32_t asked;			     /* bytes that R2Ts asked for so far */
+	uint32_t received;		     /* bytes of C2HData so far */
+	uint64_t stage_gen;		     /* the burst its data was last staged in */
+	uint32_t stage_end;		     /* index in tx.iov behind its data there */
 };
 
 /* Payload that a PDU under way still needs. */
@@ -55,8 +55,8 @@ struct tcp_tx {
 	uint32_t first, count; /* iov[first..count) is staged and not sent */
 	uint32_t buf_used;
 	struct tcp_tx_data data;
-	uint64_t gen;	       /* of the burst: all of one burst leaves before the next is staged */
-	bool blocked;	       /* the socket was full: wait for EPOLLOUT */
+	uint64_t gen; /* of the burst: all of one burst leaves before the next is staged */
+	bool blocked; /* the socket was full: wait for EPOLLOUT */
 	uint8_t buf[TCP_TX_BUF];
 };
 
@@ -64,16 +64,19 @@ struct tcp_endpoint {
 	struct host_link_params p;
 	struct loop *loop;
 	struct sockaddr_storage local;
-	socklen_t local_len; /* 0: not bound to an address */
+	socklen_t local_len;		/* 0: not bound to an address */
 	struct sockaddr_storage *addrs; /* candidates in order; addrs[chosen] is tried, or was linked to */
 	socklen_t *addr_lens;
 	uint32_t nr_addrs, chosen;
 	struct tcp_resolve *resolve;
 	struct cds_list_head waiting; /* tcp_queue.wait: queues that need the addresses */
-	uint8_t *staging; /* one queue at a time receives, and leaves nothing behind in it */
+	uint8_t *staging;	      /* one queue at a time receives, and leaves nothing behind in it */
 };
 /* The generic code calls it host_endpoint. */
-static inline struct tcp_endpoint *to_tcp_endpoint(struct host_endpoint *ep) { return (struct tcp_endpoint *)ep; }
+static inline struct tcp_endpoint *to_tcp_endpoint(struct host_endpoint *ep)
+{
+	return (struct tcp_endpoint *)ep;
+}
 
 struct tcp_queue {
 	struct host_queue q;
@@ -83,20 +86,26 @@ struct tcp_queue {
 	int fd; /* -1: none */
 	struct loop_fd lf;
 	struct loop_defer flush;
-	bool linked;	/* the IC exchange is over */
-	bool dead;	/* failed or stopped: touch nothing any more */
-	uint8_t cpda;	/* alignment the ctrl asked for, 0's based dwords */
+	bool linked;  /* the IC exchange is over */
+	bool dead;    /* failed or stopped: touch nothing any more */
+	uint8_t cpda; /* alignment the ctrl asked for, 0's based dwords */
 	uint32_t maxh2cdata;
 	uint32_t nr_out; /* requests handed to submit() and not ended */
 	uint32_t addr_tried;
-	int link_error;	 /* of the last address tried */
+	int link_error; /* of the last address tried */
 	struct nvme_tcp_rx rx;
 	struct host_req *rx_req; /* whose data is being received */
 	uint32_t rx_off;	 /* where in its data this PDU's payload begins */
 	struct tcp_tx tx;
 };
-static inline struct tcp_queue *to_tcp_queue(struct host_queue *q) { return container_of(q, struct tcp_queue, q); }
-static inline struct tcp_req *to_tcp_req(struct host_req *req) { return (struct tcp_req *)req->priv; }
+static inline struct tcp_queue *to_tcp_queue(struct host_queue *q)
+{
+	return container_of(q, struct tcp_queue, q);
+}
+static inline struct tcp_req *to_tcp_req(struct host_req *req)
+{
+	return (struct tcp_req *)req->priv;
+}
 
 /* link */
 void tcp_host_link_start(struct tcp_queue *tq);

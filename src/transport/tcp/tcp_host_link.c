@@ -193,9 +193,11 @@ static bool ic_digest_ok(struct tcp_queue *tq, const char *what, bool asked, boo
 	if (asked == granted)
 		return true;
 	if (asked)
-		tcp_host_terminate(tq, NVME_TCP_FES_UNSUPPORTED, 11, -ENOTSUP, "%s digest asked for, but the target does not offer it", what);
+		tcp_host_terminate(tq, NVME_TCP_FES_UNSUPPORTED, 11, -ENOTSUP, "%s digest asked for, but the target does not offer it",
+				   what);
 	else
-		tcp_host_terminate(tq, NVME_TCP_FES_INVALID_HDR, 11, -EPROTO, "the target turned on the %s digest that was not asked for", what);
+		tcp_host_terminate(tq, NVME_TCP_FES_INVALID_HDR, 11, -EPROTO, "the target turned on the %s digest that was not asked for",
+				   what);
 	return false;
 }
 

@@ -8,9 +8,9 @@
 
 #include "transport/tcp/tcp_host.h"
 
-#define RX_IOV 64
-#define RX_TAIL (16 * 1024) /* behind a large payload: what of the next one lands here is copied once more */
-#define RX_TURN_MAX 4 /* recv calls per event: other queues want their turn */
+#define RX_IOV	    64
+#define RX_TAIL	    (16 * 1024) /* behind a large payload: what of the next one lands here is copied once more */
+#define RX_TURN_MAX 4		/* recv calls per event: other queues want their turn */
 
 static void rx_peer_terminated(struct tcp_queue *tq)
 {
@@ -42,13 +42,14 @@ static void rx_finish(struct tcp_queue *tq, struct host_req *req, const struct n
 	bool failed = cqe->status >> 1;
 
 	if (tcp_host_tx_busy(tq, req)) {
-		tcp_host_terminate(tq, NVME_TCP_FES_SEQUENCE, 0, -EPROTO, "response for command id %u before all its data was sent", req->cid);
+		tcp_host_terminate(tq, NVME_TCP_FES_SEQUENCE, 0, -EPROTO, "response for command id %u before all its data was sent",
+				   req->cid);
 		return;
 	}
 	if (!failed && req->dir == DATA_FROM_CTRL && tr->received != req->data_len) {
 		tcp_host_terminate(tq, NVME_TCP_FES_SEQUENCE, 0, -EPROTO,
-				   "command id %u (opcode %02xh) ended with success, but %u of %u bytes of data came", req->cid, req->sqe.opcode,
-				   tr->received, req->data_len);
+				   "command id %u (opcode %02xh) ended with success, but %u of %u bytes of data came", req->cid,
+				   req->sqe.opcode, tr->received, req->data_len);
 		return;
 	}
 	tq->nr_out--;
@@ -83,8 +84,8 @@ static void rx_r2t(struct tcp_queue *tq)
 		return;
 	}
 	if (!len || off > req->data_len || len > req->data_len - off) {
-		tcp_host_terminate(tq, NVME_TCP_FES_RANGE, 12, -EPROTO, "R2T for command id %u asks for bytes %u..+%u of %u", req->cid, off, len,
-				   req->data_len);
+		tcp_host_terminate(tq, NVME_TCP_FES_RANGE, 12, -EPROTO, "R2T for command id %u asks for bytes %u..+%u of %u", req->cid, off,
+				   len, req->data_len);
 		return;
 	}
 	if (len > req->data_len - tr->asked) {
@@ -93,7 +94,8 @@ static void rx_r2t(struct tcp_queue *tq)
 		return;
 	}
 	if (tr->nr_r2t == TCP_HOST_MAXR2T) {
-		tcp_host_terminate(tq, NVME_TCP_FES_LIMIT, 8, -EPROTO, "more than %u R2Ts outstanding for command id %u", TCP_HOST_MAXR2T, req->cid);
+		tcp_host_terminate(tq, NVME_TCP_FES_LIMIT, 8, -EPROTO, "more than %u R2Ts outstanding for command id %u", TCP_HOST_MAXR2T,
+				   req->cid);
 		return;
 	}
 	tr->asked += len;
@@ -123,8 +125,8 @@ static void rx_data_begin(struct tcp_queue *tq)
 		return;
 	}
 	if (off != tr->received || len > req->data_len - tr->received) {
-		tcp_host_terminate(tq, NVME_TCP_FES_RANGE, 12, -EPROTO, "C2HData for command id %u brings bytes %u..+%u, wanted %u..%u", req->cid, off,
-				   len, tr->received, req->data_len);
+		tcp_host_terminate(tq, NVME_TCP_FES_RANGE, 12, -EPROTO, "C2HData for command id %u brings bytes %u..+%u, wanted %u..%u",
+				   req->cid, off, len, tr->received, req->data_len);
 		return;
 	}
 	if (flags & NVME_TCP_F_SUCCESS && (!(flags & NVME_TCP_F_LAST) || !tq->q.sqflow_off)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests to bytes.  Requests wait in tx.pending; a burst of PDUs is staged (headers in tx.buf, payload by reference in tx.iov) and leaves in
- * one sendmsg; the next burst is staged when all of it has left.  A PDU whose payload needs more iovecs than a burst has goes on in the next
- * burst (tx.data).
+ * Requests to bytes.  Requests wait in tx.pending; a burst of PDUs is staged (headers in tx.buf, payload by reference in tx.iov) and leaves
+ * in one sendmsg; the next burst is staged when all of it has left.  A PDU whose payload needs more iovecs than a burst has goes on in the
+ * next burst (tx.data).
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -192,7 +192,7 @@ static void stage_h2c_data(struct tcp_queue *tq, struct host_req *req)
 	if (len == r2t->left)
 		flags |= NVME_TCP_F_LAST;
 	data.hdr = (struct nvme_tcp_hdr){ NVME_TCP_H2C_DATA, flags, (uint8_t)hlen, (uint8_t)pdo,
-					   htole32(pdo + len + (tq->q.data_digest ? NVME_TCP_DIGEST_LEN : 0)) };
+					  htole32(pdo + len + (tq->q.data_digest ? NVME_TCP_DIGEST_LEN : 0)) };
 	data.cccid = htole16(req->cid);
 	data.ttag = r2t->ttag;
 	data.datao = htole32(off);

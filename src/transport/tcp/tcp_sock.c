@@ -61,8 +61,9 @@ static int addr_scope(const char *what, const char *addr, const char *scope, con
 	if (!IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
 		return 0;
 	if (!iface)
-		return error_set(err, -EINVAL, "%s %s: scope required: a link-local address needs %%INTERFACE behind it, or a host interface",
-				 what, addr);
+		return error_set(err, -EINVAL,
+				 "%s %s: scope required: a link-local address needs %%INTERFACE behind it, or a host interface", what,
+				 addr);
 	sin6->sin6_scope_id = if_nametoindex(iface);
 	if (!sin6->sin6_scope_id)
 		return error_set(err, -EINVAL, "%s %s: no interface named '%s' on this machine", what, addr, iface);
