@@ -184,8 +184,8 @@ typedef void nvof_event_cb(void *arg, struct nvof_ctrl *ctrl, const struct nvof_
  * @data_digest:	ask for data digests; likewise
  * @disable_sqflow:	ask for SQ flow control to be disabled (default true; a target that can't goes on with it)
  * @tos:		IP type of service 0..255; -1: default
- * @loop_target:	loop transport: the target in this process; freed while the ctrl is connected, the ctrl is lost.  No ctrl may begin to
- *connect to a target that was freed
+ * @loop_target:	loop transport: the target in this process; freed while the ctrl is connected, the ctrl is lost.  No ctrl may begin
+ *to connect to a target that was freed
  * @event:		asynchronous events and state changes; may be NULL
  * @event_arg:		first argument of @event
  */
