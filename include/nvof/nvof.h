@@ -227,7 +227,7 @@ typedef void nvof_connect_cb(void *arg, struct nvof_ctrl *ctrl, int status);
  * @arg:   first argument of @cb
  * @ctrlp: the ctrl, in state CONNECTING; also after a failure, so that nvof_ctrl_errmsg() can be read: nvof_ctrl_free() it in any case
  *
- * Never blocks: names are resolved by a helper thread of libc.  Base 2.0 section 3.5 (initialisation), Fabrics Connect.
+ * Never blocks: a name is resolved by a thread of its own.  Base 2.0 section 3.5 (initialisation), Fabrics Connect.
  * A discovery NQN makes a discovery ctrl: no I/O queues.
  *
  * Return: 0.  Otherwise @cb will not run: -EINVAL (an argument: nvof_ctx_errmsg() names it), -ENOMEM, -EMFILE.

@@ -17,11 +17,11 @@ struct tcp_resolve {
 	int efd;
 	tcp_resolve_cb *cb;
 	void *arg;
-	struct gaicb gai;
-	struct addrinfo hints;
+	struct addrinfo hints, *list;
+	int ret; /* of getaddrinfo() */
 	char *name, *svc;
 
-	/* Between the loop's thread and libc's: whoever comes second frees. */
+	/* Between the loop's thread and the one that asks: whoever comes second frees. */
 	pthread_mutex_t lock;
 	bool answered, abandoned;
 };
@@ -36,13 +36,15 @@ static void resolve_free(struct tcp_resolve *r)
 	free(r);
 }
 
-/* libc's thread. */
-static void resolve_notify(union sigval val)
+/* A thread of its own: a silent name server holds up nobody.  (getaddrinfo_a() would do, but its threads are unknown to the thread
+ * sanitizer.) */
+static void *resolve_thread(void *arg)
 {
-	struct tcp_resolve *r = val.sival_ptr;
+	struct tcp_resolve *r = arg;
 	uint64_t one = 1;
 	bool abandoned;
 
+	r->ret = getaddrinfo(r->name, r->svc, &r->hints, &r->list);
 	pthread_mutex_lock(&r->lock);
 	r->answered = true;
 	abandoned = r->abandoned;
@@ -50,32 +52,53 @@ static void resolve_notify(union sigval val)
 		(void)!write(r->efd, &one, sizeof(one)); /* an eventfd at 0 always takes a 1 */
 	pthread_mutex_unlock(&r->lock);
 	if (abandoned) {
-		if (r->gai.ar_result)
-			freeaddrinfo(r->gai.ar_result);
+		if (!r->ret)
+			freeaddrinfo(r->list);
 		resolve_free(r);
 	}
+	return NULL;
 }
 
 static bool resolve_answered(struct loop_fd *lf, uint32_t events)
 {
 	struct tcp_resolve *r = container_of(lf, struct tcp_resolve, lf);
-	struct addrinfo *list = r->gai.ar_result;
-	int ret = gai_error(&r->gai);
+	struct addrinfo *list;
+	bool answered;
 
-	if (ret == EAI_INPROGRESS)
+	pthread_mutex_lock(&r->lock);
+	answered = r->answered;
+	pthread_mutex_unlock(&r->lock);
+	if (!answered)
 		return false;
 	loop_fd_del(&r->lf);
-	r->gai.ar_result = NULL;
-	r->cb(r->arg, list ? 0 : (ret ? ret : EAI_NONAME), list);
+	list = r->ret ? NULL : r->list;
+	r->list = NULL;
+	r->cb(r->arg, r->ret, list);
 	return true;
+}
+
+/* Detached, and deaf to the application's signals.  0 or -errno. */
+static int resolve_spawn(struct tcp_resolve *r)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int ret;
+
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&thread, &attr, resolve_thread, r);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -ret;
 }
 
 int tcp_resolve_start(struct loop *loop, const char *name, const char *svc, int family, tcp_resolve_cb *cb, void *arg,
 		      struct tcp_resolve **rp)
 {
 	struct tcp_resolve *r = calloc(1, sizeof(*r));
-	struct sigevent sev = { .sigev_notify = SIGEV_THREAD, .sigev_notify_function = resolve_notify };
-	struct gaicb *list[1];
 	int ret;
 
 	if (!r)
@@ -93,16 +116,11 @@ int tcp_resolve_start(struct loop *loop, const char *name, const char *svc, int 
 	}
 	r->hints.ai_family = family;
 	r->hints.ai_socktype = SOCK_STREAM;
-	r->gai.ar_name = r->name;
-	r->gai.ar_service = r->svc;
-	r->gai.ar_request = &r->hints;
-	sev.sigev_value.sival_ptr = r;
-	list[0] = &r->gai;
-	ret = getaddrinfo_a(GAI_NOWAIT, list, 1, &sev);
+	ret = resolve_spawn(r);
 	if (ret) {
 		loop_fd_del(&r->lf);
 		resolve_free(r);
-		return ret == EAI_MEMORY ? -ENOMEM : -EAGAIN;
+		return ret;
 	}
 	*rp = r;
 	return 0;
@@ -120,8 +138,8 @@ void tcp_resolve_cancel(struct tcp_resolve *r)
 	r->abandoned = true;
 	pthread_mutex_unlock(&r->lock);
 	if (!answered)
-		return; /* libc's thread still works on it and frees it */
-	if (r->gai.ar_result)
-		freeaddrinfo(r->gai.ar_result);
+		return; /* its thread still works on it and frees it */
+	if (!r->ret && r->list)
+		freeaddrinfo(r->list);
 	resolve_free(r);
 }

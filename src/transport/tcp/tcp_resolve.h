@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names to addresses without blocking the loop: libc's own helper thread asks, an eventfd brings the answer. */
+/* Names to addresses without blocking the loop: a thread asks, an eventfd brings the answer. */
 #ifndef NVOF_TRANSPORT_TCP_RESOLVE_H
 #define NVOF_TRANSPORT_TCP_RESOLVE_H
 
