@@ -93,7 +93,7 @@ class Nvof(Side):
     def __init__(self, env, mode, load, backend="null", more=()):
         super().__init__(env)
         self.mode, self.load, self.more = mode, load, list(more)
-        self.backend = backend if ":" in backend else {"null": "null:1T", "mem": f"mem:{AREA_MIB['mem']}M"}[backend]
+        self.backend = backend if ":" in backend else {"null": "null:1T", "mem": f"mem:{AREA_MIB['mem']}M,huge=on"}[backend]
 
     def label(self):
         return f"nvof, {self.mode}, {self.backend.split(':')[0]}"

@@ -106,7 +106,7 @@ char *spec_ns_parse(const char *text, struct spec_ns *ns)
 		*comma = 0;
 	}
 	why = NULL;
-	if (comma && strncmp(ns->backend, "file:", 5))
+	if (comma && strncmp(ns->backend, "file:", 5) && strncmp(comma + 1, "huge=", 5))
 		why = sentence("\"%s\" is not one of the keys: nsid=, block=, count=, uuid=, nguid=, ro", comma + 1);
 	else if (!strchr(ns->backend, ':'))
 		why = sentence("\"%s\" is not BACKEND:ARGUMENT (mem:SIZE, file:PATH, null:SIZE)", ns->backend);

@@ -315,6 +315,39 @@ static void io_inside_both_sizes_goes_on_during_a_resize(void **state)
 	backend_close(b);
 }
 
+static void huge_pages_are_asked_for_by_name(void **state)
+{
+	struct backend *b = test_backend("mem:8M,huge=on", 4096);
+	uint8_t out[4096], in[4096];
+	struct error err = { 0 };
+	uint64_t at;
+
+	for (at = 0; at < 8 * MIB; at += MIB) {
+		test_fill(out, sizeof(out), (unsigned int)(at / MIB));
+		assert_int_equal(test_rw(loop, b, BACKEND_WRITE, at, out, sizeof(out)), 0);
+	}
+	assert_int_equal(b->ops->resize(b, 12 * MIB, &err), 0);
+	for (at = 0; at < 8 * MIB; at += MIB) {
+		test_fill(out, sizeof(out), (unsigned int)(at / MIB));
+		assert_int_equal(test_rw(loop, b, BACKEND_READ, at, in, sizeof(in)), 0);
+		assert_memory_equal(in, out, sizeof(out));
+	}
+	assert_int_equal(test_rw(loop, b, BACKEND_READ, 11 * MIB, in, sizeof(in)), 0);
+	assert_true(test_is_zero(in, sizeof(in)));
+	/* Given back in the midst of a huge page: zeroes there, and nothing else changes. */
+	assert_int_equal(test_range(loop, b, BACKEND_DISCARD, MIB, 4096, true), 0);
+	assert_int_equal(test_rw(loop, b, BACKEND_READ, MIB, in, sizeof(in)), 0);
+	assert_true(test_is_zero(in, sizeof(in)));
+	assert_int_equal(test_rw(loop, b, BACKEND_READ, 0, in, sizeof(in)), 0);
+	test_fill(out, sizeof(out), 0);
+	assert_memory_equal(in, out, sizeof(out));
+	backend_close(b);
+
+	assert_int_equal(backend_open("mem:8M,huge=yes", 4096, false, &b, &err), -EINVAL);
+	assert_non_null(strstr(error_msg(&err), "huge=yes"));
+	error_clear(&err);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -329,6 +362,7 @@ int main(void)
 		TEST(reads_map_the_memory_itself),
 		TEST(growing_keeps_data_and_addresses),
 		TEST(what_comes_back_after_a_shrink_is_zero),
+		TEST(huge_pages_are_asked_for_by_name),
 		TEST(a_tail_that_is_no_block_is_cut_off_with_a_notice),
 		TEST(bad_sizes_are_refused_with_a_sentence),
 		TEST(a_growth_beyond_the_address_space_changes_nothing),

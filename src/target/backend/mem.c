@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that costs only what was written: an anonymous mapping without reservation.
+ * Memory that costs only what was written (with huge=on in pieces of 2 MiB): an anonymous mapping without reservation.
  *
  * Growing never moves what is mapped already (hosts may be sent data from it): it adds a segment, at least as large as all before it, so a
  * handful of segments is the most there can ever be.  Shrinking gives the pages back and keeps the address space for the next growth.
@@ -17,6 +17,7 @@
 #include "target/backend/common.h"
 
 #define MEM_SEGMENTS	  48
+#define MEM_HUGE_LEN	  (2u << 20) /* a huge page, where pages are 4 KiB */
 /* From here on giving pages back and faulting zeroes in again is cheaper than writing zeroes. */
 #define MEM_ZERO_BY_PAGES (1u << 20)
 
@@ -28,6 +29,7 @@ struct mem_segment {
 struct mem_backend {
 	struct backend b;
 	uint32_t block_size;
+	bool huge;
 	size_t page_size;
 	uint64_t size;	  /* atomic */
 	uint32_t nr_segs; /* atomic: grows only; segs[] below it never change */
@@ -45,21 +47,40 @@ static uint64_t mem_capacity(const struct mem_backend *mb)
 	return mb->nr_segs ? mb->segs[mb->nr_segs - 1].end : 0;
 }
 
+/* Address space for len bytes, a multiple of the page size.  Huge pages only begin at multiples of their length. */
+static uint8_t *mem_reserve(const struct mem_backend *mb, size_t len)
+{
+	size_t spare = mb->huge ? MEM_HUGE_LEN : 0, head = 0;
+	uint8_t *mem = mmap(NULL, len + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (mem == MAP_FAILED)
+		return NULL;
+	if (spare) {
+		head = -(uintptr_t)mem % MEM_HUGE_LEN;
+		if (head)
+			munmap(mem, head);
+		munmap(mem + head + len, spare - head);
+		/* Where there are none, small ones do. */
+		madvise(mem + head, len, MADV_HUGEPAGE);
+	}
+	/* A core dump of a target shall not carry its disks. */
+	madvise(mem + head, len, MADV_DONTDUMP);
+	return mem + head;
+}
+
 static bool mem_add_segment(struct mem_backend *mb, uint64_t len)
 {
 	struct mem_segment *seg = &mb->segs[mb->nr_segs];
-	void *mem;
+	uint8_t *mem;
 
-	if (mb->nr_segs == MEM_SEGMENTS || len > SIZE_MAX - mb->page_size)
+	if (mb->nr_segs == MEM_SEGMENTS || len > SIZE_MAX - mb->page_size - MEM_HUGE_LEN)
 		return false;
 	len = (len + mb->page_size - 1) & ~(uint64_t)(mb->page_size - 1);
 	if (mem_capacity(mb) > UINT64_MAX - len)
 		return false;
-	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (mem == MAP_FAILED)
+	mem = mem_reserve(mb, len);
+	if (!mem)
 		return false;
-	/* A core dump of a target shall not carry its disks. */
-	madvise(mem, len, MADV_DONTDUMP);
 	seg->mem = mem;
 	seg->start = mem_capacity(mb);
 	seg->end = seg->start + len;
@@ -77,21 +98,41 @@ static void mem_close(struct backend *b)
 	free(mb);
 }
 
+/* SIZE[,huge=on|off] */
+static int parse_arg(const char *arg, uint64_t *bytes, bool *huge, struct error *err)
+{
+	const char *comma = strchr(arg, ','), *why;
+	size_t len = comma ? (size_t)(comma - arg) : strlen(arg);
+	char size[64];
+	int ret;
+
+	if (comma && strcmp(comma, ",huge=on") && strcmp(comma, ",huge=off"))
+		return error_set(err, -EINVAL, "mem:%.100s: \"%.50s\" is not huge=on or huge=off", arg, comma + 1);
+	if (len >= sizeof(size))
+		return error_set(err, -EINVAL, "mem:%.100s: the size is too long a number", arg);
+	*huge = comma && !strcmp(comma, ",huge=on");
+	memcpy(size, arg, len);
+	size[len] = '\0';
+	ret = size_parse(size, bytes, &why);
+	return ret ? error_set(err, ret, "mem:%.100s: %s", arg, why) : 0;
+}
+
 static int mem_open(const char *arg, uint32_t block_size, bool readonly, struct backend **b, struct error *err)
 {
 	struct mem_backend *mb;
-	const char *why;
 	uint64_t bytes;
+	bool huge = false;
 	int ret;
 
-	ret = size_parse(arg, &bytes, &why);
+	ret = parse_arg(arg, &bytes, &huge, err);
 	if (ret)
-		return error_set(err, ret, "mem:%.100s: %s", arg, why);
+		return ret;
 	mb = calloc(1, sizeof(*mb));
 	if (!mb)
 		return error_set(err, -ENOMEM, "mem:%.100s: out of memory", arg);
 	mb->b.ops = &mem_backend_ops;
 	mb->block_size = block_size;
+	mb->huge = huge;
 	mb->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	ret = backend_round_size(&mb->b, "mem", bytes, block_size, &mb->size, err);
 	if (!ret && !mem_add_segment(mb, mb->size))
