@@ -166,6 +166,7 @@ static void connect_accept(struct target_req *req)
 	q->sqsize = sqsize;
 	q->sqhd = 0;
 	q->connected = true;
+	timer_cancel(q->loop, &q->timer);
 	if (!q->qid)
 		target_kato_start(c, le32toh(cmd->kato));
 	__atomic_store_n(&c->traffic, true, __ATOMIC_RELAXED);
@@ -197,6 +198,11 @@ static void connect_try(struct target_req *req)
 	struct refusal r = { 0 };
 	bool busy = false, fine;
 
+	/* One that was sent before the answer to an earlier one, which came to be accepted. */
+	if (q->ctrl) {
+		target_req_respond(req, ST(CMD_SEQ_ERROR));
+		return;
+	}
 	pthread_mutex_lock(&q->target->lock);
 	fine = connect_cmd(req)->qid ? connect_io(req, &r, &busy) : connect_admin(req, &r);
 	pthread_mutex_unlock(&q->target->lock);

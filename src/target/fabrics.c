@@ -15,7 +15,6 @@ uint16_t target_fabrics_begin(struct target_req *req)
 	case NVMF_CONNECT:
 		if (q->connected)
 			return ST(CMD_SEQ_ERROR);
-		timer_cancel(q->loop, &q->timer); /* it came in time; armed again when it is refused */
 		req->dir = DATA_TO_CTRL;
 		req->data_len = sizeof(struct nvmf_connect_data);
 		return 0;

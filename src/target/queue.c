@@ -59,6 +59,9 @@ static void handshake_expired(struct timer *timer)
 {
 	struct target_queue *q = container_of(timer, struct target_queue, timer);
 
+	/* A Connect that is held here came in time; when it is refused the time begins anew. */
+	if (q->nr_parked)
+		return;
 	log_warn(q->log, "%s: no Connect within %u ms: closing", q->peer, q->target->opts.handshake_tmo_ms);
 	target_queue_close(q);
 }

@@ -207,6 +207,27 @@ static void a_second_connect_on_a_queue_is_a_sequence_error(void **state)
 	th_close(q);
 }
 
+/* Both were taken in before either could be carried out. */
+static void two_connects_under_way_make_one_ctrl(void **state)
+{
+	struct th_connect c = th_connect_admin();
+	struct th_queue *q = th_open(t);
+	struct nvmf_connect_data data[2];
+	struct th_cmd *cmd[2];
+
+	for (int i = 0; i < 2; i++) {
+		th_connect_data(&c, &data[i]);
+		cmd[i] = th_send_slow(q, th_connect_sqe(&c), &data[i], sizeof(data[i]));
+	}
+	th_release(cmd[0]);
+	assert_status(th_wait(cmd[0]), 0);
+	th_release(cmd[1]);
+	assert_status(th_wait(cmd[1]), ST(CMD_SEQ_ERROR));
+	assert_int_equal(target_subsys_find(t, SUBNQN)->nr_ctrls, 1);
+	th_close(q);
+	no_ctrl_is_left();
+}
+
 static void nothing_but_connect_comes_first(void **state)
 {
 	struct th_queue *q = th_open(t);
@@ -395,6 +416,7 @@ int main(void)
 		cmocka_unit_test(a_queue_id_is_free_again_at_once),
 		cmocka_unit_test(a_queue_id_that_stays_in_use_is_refused),
 		cmocka_unit_test(a_second_connect_on_a_queue_is_a_sequence_error),
+		cmocka_unit_test(two_connects_under_way_make_one_ctrl),
 		cmocka_unit_test(nothing_but_connect_comes_first),
 		cmocka_unit_test(nothing_but_fabrics_commands_before_enable),
 		cmocka_unit_test(connect_data_of_another_length_is_refused),

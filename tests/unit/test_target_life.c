@@ -142,15 +142,25 @@ static void connections_spread_evenly(void **state)
 
 static void a_connection_that_never_connects_is_closed(void **state)
 {
+	struct th_connect c = th_connect_admin();
+	struct nvmf_connect_data data;
 	struct nvof_target_opts opts;
 	struct nvof_target *other;
 	struct th_queue *q;
+	struct th_cmd *cmd;
 
 	nvof_target_opts_init(&opts);
 	opts.handshake_tmo_ms = 20;
 	other = th_target_opts(&opts);
 	q = th_open(other);
 	th_wait_closed(q);
+	th_close(q);
+	/* A Connect without its data is none. */
+	q = th_open(other);
+	th_connect_data(&c, &data);
+	cmd = th_send_slow(q, th_connect_sqe(&c), &data, sizeof(data));
+	th_wait_closed(q);
+	th_wait(cmd);
 	th_close(q);
 	nvof_target_free(other);
 }
