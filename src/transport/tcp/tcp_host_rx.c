@@ -9,8 +9,8 @@
 #include "transport/tcp/tcp_host.h"
 
 #define RX_IOV	    64
-#define RX_TAIL	    (16 * 1024) /* behind a large payload: what of the next one lands here is copied once more */
-#define RX_TURN_MAX 4		/* recv calls per event: other queues want their turn */
+#define RX_TAIL	    512 /* behind a large payload: the header of what follows; more of it would be copied once more */
+#define RX_TURN_MAX 4	/* recv calls per event: other queues want their turn */
 
 static void rx_peer_terminated(struct tcp_queue *tq)
 {

@@ -18,7 +18,7 @@
 
 #define TT_FIRST_SLOTS 40	     /* before Connect: an admin queue of the hosts in use (32 entries), with some room */
 #define TT_STAGING     (256 * 1024)  /* many small PDUs in one recv; on the stack of whoever receives, nothing stays in it */
-#define TT_TAIL	       (16 * 1024)   /* staging behind a payload that goes straight to its place */
+#define TT_TAIL	       512	     /* behind a payload that goes straight to its place: the header of what follows */
 #define TT_DIRECT_MIN  (32 * 1024)   /* H2CData and capsule payloads from this size on go straight to their place */
 #define TT_RX_TURN     (1024 * 1024) /* bytes of one connection per turn: the others want theirs */
 #define TT_TX_TURN     (4 * 1024 * 1024)
