@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -69,6 +71,13 @@ static int file_bytes(const struct file_backend *fb, uint64_t *bytes)
 	return 0;
 }
 
+static bool is_in_memory(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
+
 static int check_kind(struct file_backend *fb, struct error *err)
 {
 	struct stat st;
@@ -77,8 +86,10 @@ static int check_kind(struct file_backend *fb, struct error *err)
 	if (fstat(fb->fd, &st))
 		return error_set(err, -errno, "file:%s: %s", fb->path, strerror(errno));
 	fb->direct_align = FILE_DIRECT_ALIGN;
-	if (S_ISREG(st.st_mode))
+	if (S_ISREG(st.st_mode)) {
+		fb->in_memory = is_in_memory(fb->fd);
 		return 0;
+	}
 	if (!S_ISBLK(st.st_mode))
 		return error_set(err, -EINVAL, "file:%s: is neither a regular file nor a block device", fb->path);
 	fb->block_dev = true;
@@ -188,6 +199,11 @@ static void file_submit(struct backend *b, struct backend_io *io)
 	struct file_backend *fb = to_file(b);
 
 	io->backend = b;
+	/* io_uring would hand it to a worker thread: tmpfs has no reads that can say "not now". */
+	if (fb->engine == FILE_ENGINE_AUTO && fb->in_memory && io->op <= BACKEND_FLUSH) {
+		io->done(io, file_op_run(fb, io));
+		return;
+	}
 	if (fb->engine != FILE_ENGINE_POOL && file_uring_submit(fb, io))
 		return;
 	file_pool_submit(fb, io);
