@@ -15,6 +15,7 @@
 #define RING_ENTRIES	256
 #define RING_CQ_ENTRIES 4096
 #define RING_BATCH	64 /* completions per call, then others have their turn */
+#define RING_SUBMIT_AT	8  /* so many go to the kernel at once: the device begins with the first while the next are still being read */
 
 struct file_uring {
 	struct loop_ext ext;
@@ -170,6 +171,8 @@ bool file_uring_submit(struct file_backend *fb, struct backend_io *io)
 	uring_prepare(fb, io, sqe);
 	u->in_flight++;
 	loop_fd_heat(&u->lf);
+	if (io_uring_sq_ready(&u->ring) >= RING_SUBMIT_AT)
+		io_uring_submit(&u->ring); /* what it does not take the turn's end tries again */
 	loop_defer(u->loop, &u->submit);
 	return true;
 }
