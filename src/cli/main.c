@@ -117,21 +117,41 @@ static int show_commands(struct cli *cli)
 	return cli_json(cli, doc);
 }
 
+struct help_args {
+	char *words[3]; /* [0]: where argv has the program's name */
+	int nr;
+};
+
+static char *help_word(void *arg, const char *text)
+{
+	struct help_args *args = arg;
+
+	if (args->nr == (int)ARRAY_SIZE(args->words))
+		return sentence("unexpected argument \"%.100s\"", text);
+	args->words[args->nr++] = (char *)(uintptr_t)text;
+	return NULL;
+}
+
 int cmd_help(struct cli *cli, int argc, char **argv)
 {
+	static const struct usage usage = { "[COMMAND]", "Lists the commands, or tells about one of them.", "$ nvof help bench io" };
+	struct opt_group groups[] = { opt_group_common(cli), { 0 } };
+	char *help[] = { "help", "--help", NULL };
+	struct help_args args = { .nr = 1 };
 	const struct subcmd *cmd;
-	char *args[] = { "help", "--help", NULL };
-	int used;
+	int ret = opts_parse(cli, &usage, groups, argc, argv, help_word, &args), used;
 
-	if (argc < 2 || argv[1][0] == '-')
+	if (ret != OPTS_GO)
+		return ret;
+	if (args.nr == 1)
 		return show_commands(cli);
-	cmd = subcmd_of(argc, argv, &used);
+	cmd = subcmd_of(args.nr, args.words, &used);
 	if (!cmd)
-		return unknown_command(cli, argc, argv);
-	if (cmd->run == cmd_help)
-		return show_commands(cli);
+		return unknown_command(cli, args.nr, args.words);
+	if (used < args.nr - 1)
+		return cli_usage_error(cli, args.words[2], "unexpected argument \"%.100s\"", args.words[2]);
 	cli->cmd = cmd;
-	return cmd->run(cli, 2, args);
+	return cmd->run(cli, 2, help);
 }
 
 /* A queue is a connection, and a connection a descriptor: the usual soft limit of 1024 is for programs that use select(). */
@@ -157,8 +177,9 @@ int main(int argc, char **argv)
 		print_commands(stderr);
 		ret = EXIT_USAGE;
 	} else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		print_commands(stdout);
-		ret = cli_flush(&cli);
+		ret = show_commands(&cli);
+		if (ret == EXIT_OK)
+			ret = cli_flush(&cli);
 	} else if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		ret = run(&cli, subcmd_find("version"), argc - 1, argv + 1);
 	} else {

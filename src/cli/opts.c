@@ -233,6 +233,40 @@ static void print_help(const struct cli *cli, const struct usage *usage, const s
 		printf("  %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
+static void add_text(json_object *obj, const char *key, const char *text)
+{
+	if (text)
+		json_object_object_add(obj, key, json_object_new_string(text));
+}
+
+static json_object *opt_json(const struct opt *opt)
+{
+	json_object *o = json_object_new_object();
+	char letter[2] = { opt->letter, 0 };
+
+	add_text(o, "name", opt->name);
+	add_text(o, "letter", opt->letter ? letter : NULL);
+	add_text(o, "value", takes_value(opt) ? opt->arg : NULL);
+	add_text(o, "help", opt->help);
+	return o;
+}
+
+static int print_help_json(struct cli *cli, const struct usage *usage, const struct opt_group *groups)
+{
+	json_object *doc = cli_json_new(), *list = json_object_new_array();
+
+	add_text(doc, "name", cli->cmd->name);
+	add_text(doc, "synopsis", usage->synopsis);
+	add_text(doc, "text", usage->text);
+	add_text(doc, "example", usage->example);
+	json_object_object_add(doc, "options", list);
+	for (; groups->title; groups++)
+		for (const struct opt *opt = groups->opts; opt->name; opt++)
+			if (!opt->hidden)
+				json_object_array_add(list, opt_json(opt));
+	return cli_json(cli, doc);
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ the command line */
 
 struct parser {
@@ -385,6 +419,8 @@ int opts_parse(struct cli *cli, const struct usage *usage, const struct opt_grou
 	}
 	if (!p.help)
 		return OPTS_GO;
+	if (cli->json)
+		return print_help_json(cli, usage, groups);
 	print_help(cli, usage, groups);
 	return EXIT_OK;
 }
