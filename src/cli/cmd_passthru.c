@@ -71,12 +71,17 @@ static int load(struct cli *cli, const struct args *args, uint8_t *buf)
 	const char *name = args->file ? args->file : "standard input";
 	FILE *f = args->file ? fopen(args->file, "re") : stdin;
 	size_t n;
+	int err;
 
 	if (!f)
 		return cli_error(cli, -errno, "--input-file: %s: %s", name, strerror(errno));
+	errno = 0;
 	n = fread(buf, 1, args->len, f);
+	err = ferror(f) ? errno : 0;
 	if (f != stdin)
 		fclose(f);
+	if (err)
+		return cli_error(cli, -err, "--input-file: %s: %s", name, strerror(err));
 	if (n < args->len)
 		return cli_usage_error(cli, "--input-file", "%s has %zu bytes, --data-len says %llu", name, n,
 				       (unsigned long long)args->len);

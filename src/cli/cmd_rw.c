@@ -17,6 +17,7 @@
 static int open_file(struct cli *cli, const struct io_args *args, struct transfer *t)
 {
 	bool out = t->op == TRANSFER_READ;
+	struct stat st;
 
 	if (!args->data || !strcmp(args->data, "-")) {
 		t->fd = out ? STDOUT_FILENO : STDIN_FILENO;
@@ -29,6 +30,9 @@ static int open_file(struct cli *cli, const struct io_args *args, struct transfe
 	t->fd = out ? open(args->data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : open(args->data, O_RDONLY | O_CLOEXEC);
 	if (t->fd < 0)
 		return cli_error(cli, -errno, "--data: %s: %s", args->data, strerror(errno));
+	/* Opening one to read succeeds, and only reading it would fail. */
+	if (!fstat(t->fd, &st) && S_ISDIR(st.st_mode))
+		return cli_error(cli, -EISDIR, "--data: %s: %s", args->data, strerror(EISDIR));
 	return EXIT_OK;
 }
 

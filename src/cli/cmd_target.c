@@ -140,11 +140,13 @@ static int new_target(const struct args *args, struct nvof_target **tp)
 	return ret ? cli_error(args->cli, ret, "starting the target: %s", strerror(-ret)) : EXIT_OK;
 }
 
+/* The library's sentence says itself what was tried, and on what.  What can't be meant is a mistake of usage. */
 static int failed(const struct args *args, struct nvof_target *t, int status, const char *what)
 {
 	char msg[512];
 
-	return cli_error(args->cli, status, "%s: %s", what, nvof_target_errmsg(t, msg, sizeof(msg)));
+	nvof_target_errmsg(t, msg, sizeof(msg));
+	return status == -EINVAL ? cli_usage_error(args->cli, what, "%s", msg) : cli_error(args->cli, status, "%s", msg);
 }
 
 /* "tcp:ADDR:PORT": the transport ends at the first colon, the port begins after the last. */
@@ -185,20 +187,17 @@ static int set_up(const struct args *args, struct nvof_target *t, json_object *a
 	for (size_t i = 0; i < args->nr_referrals && !ret; i++)
 		ret = add_referral(args, t, args->referrals[i]);
 	if (!ret && args->config) {
+		char msg[512];
+
 		ret = nvof_target_load_config(t, args->config);
 		if (ret)
-			return failed(args, t, ret, "--config");
+			return cli_error(args->cli, ret, "%s", nvof_target_errmsg(t, msg, sizeof(msg)));
 		addrs_from_status(t, addrs);
 	}
 	for (size_t i = 0; i < args->nr_listens && !ret; i++) {
 		char addr[ADDR_LEN] = "";
 
 		ret = nvof_target_listen(t, args->listens[i], addr, sizeof(addr));
-		if (ret == -EINVAL) {
-			char msg[512];
-
-			return cli_usage_error(args->cli, "--listen", "--listen: %s", nvof_target_errmsg(t, msg, sizeof(msg)));
-		}
 		if (ret)
 			return failed(args, t, ret, "--listen");
 		json_object_array_add(addrs, json_object_new_string(addr));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The addressing options, on the command line and as keys of a URI. */
+#include <arpa/inet.h>
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "cli/conn.h"
 #include "proto/nqn.h"
 
@@ -59,6 +61,30 @@ static char *opt_trsvcid(void *base, const char *value)
 	return NULL;
 }
 
+/* What can only be an address with something else in it: the name service would not know what to say about it. */
+static char *opt_traddr(void *base, const char *value)
+{
+	struct conn_args *args = base;
+	const char *colon = strrchr(value, ':'), *start = value[0] == '[' ? value + 1 : value;
+	char host[INET6_ADDRSTRLEN];
+	uint8_t bin[16];
+	size_t len = strcspn(start, value[0] == '[' ? "]" : "%");
+	uint16_t port;
+
+	args->traddr = value;
+	if (!colon)
+		return NULL;
+	if (value[0] == '[')
+		len = min_size(len, strcspn(start, "%"));
+	snprintf(host, sizeof(host), "%.*s", (int)min_size(len, sizeof(host) - 1), start);
+	if (inet_pton(AF_INET6, host, bin) == 1 && (value[0] != '[' || value[strlen(value) - 1] == ']'))
+		return NULL;
+	if ((strchr(value, ':') == colon || (value[0] == '[' && colon[-1] == ']')) && !trsvcid_parse(colon + 1, &port))
+		return sentence("\"%.100s\" has a port in it; the port goes with -s: -a %.*s -s %s", value,
+				(int)min_size(colon - value, 100), value, colon + 1);
+	return sentence("\"%.100s\" has a colon in it, but is not an IPv6 address; a port goes with -s", value);
+}
+
 static char *opt_transport(void *base, const char *value)
 {
 	struct conn_args *args = base;
@@ -72,7 +98,7 @@ static char *opt_transport(void *base, const char *value)
 /* clang-format off */
 static const struct opt conn_opts[] = {
 	{ 't', "transport", OPT_CALL, 0, "NAME", "tcp, rdma or loop; loop is a target inside this process (default tcp)", .call = opt_transport },
-	{ 'a', "traddr", OPT_STR, OFFSET(struct conn_args, traddr), "ADDR", "address of the target: name, IPv4, IPv6, IPv6%scope" },
+	{ 'a', "traddr", OPT_CALL, 0, "ADDR", "address of the target: name, IPv4, IPv6, IPv6%scope", .call = opt_traddr },
 	{ 's', "trsvcid", OPT_CALL, 0, "PORT", "port of the target (default 4420; discovery 8009)", .call = opt_trsvcid },
 	{ 'n', "nqn", OPT_CALL, 0, "NQN", "NQN of the subsystem", .call = opt_nqn },
 	{ 0, "namespace-id", OPT_U32, OFFSET(struct conn_args, nsid), "NSID", "the namespace (default: the only one there is)", .min = 1,
@@ -141,6 +167,14 @@ static char *uri_key(struct conn_args *args, const char *key, const char *value)
 	return sentence("\"%.100s\" is not a key of a URI; the keys are the long options that tell where and how to connect", key);
 }
 
+static bool uri_key_twice(const struct nvof_uri *uri, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (!strcmp(uri->keys[i], uri->keys[nr]))
+			return true;
+	return false;
+}
+
 static char *uri_take(struct conn_args *args, const struct nvof_uri *uri)
 {
 	char *why = opt_transport(args, uri->transport);
@@ -154,7 +188,7 @@ static char *uri_take(struct conn_args *args, const struct nvof_uri *uri)
 	if (uri->nsid)
 		args->nsid = uri->nsid;
 	for (uint32_t i = 0; i < uri->nr_options && !why; i++)
-		why = uri_key(args, uri->keys[i], uri->values[i]);
+		why = uri_key_twice(uri, i) ? sentence("%s is given twice", uri->keys[i]) : uri_key(args, uri->keys[i], uri->values[i]);
 	return why;
 }
 

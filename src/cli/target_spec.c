@@ -57,28 +57,63 @@ static char *parse_id(const char *key, const char *value, uint8_t id[16])
 	return NULL;
 }
 
-/* Returns false when key=value is not ours: it belongs to the backend's text. */
-static bool ns_key(struct spec_ns *ns, const char *item, char **why)
+enum ns_key { KEY_RO, KEY_COUNT, KEY_NSID, KEY_BLOCK, KEY_UUID, KEY_NGUID, NR_KEYS };
+static const char *const ns_keys[NR_KEYS] = { "ro", "count", "nsid", "block", "uuid", "nguid" };
+
+/* NR_KEYS: none of ours, it belongs to the backend's text. */
+static enum ns_key key_find(const char *item)
 {
-	const char *equals = strchr(item, '='), *value = equals ? equals + 1 : "";
+	const char *equals = strchr(item, '=');
 	size_t len = equals ? (size_t)(equals - item) : strlen(item);
+	enum ns_key key;
+
+	for (key = KEY_RO; key < NR_KEYS; key++)
+		if (strlen(ns_keys[key]) == len && !strncmp(item, ns_keys[key], len) && !equals == (key == KEY_RO))
+			break;
+	return key;
+}
+
+static char *ns_key_set(struct spec_ns *ns, enum ns_key key, const char *value)
+{
+	switch (key) {
+	case KEY_RO:
+		ns->readonly = true;
+		return NULL;
+	case KEY_COUNT:
+		return parse_number("count", value, COUNT_MAX, &ns->count);
+	case KEY_NSID:
+		return parse_number("nsid", value, 0xfffffffe, &ns->nsid);
+	case KEY_BLOCK:
+		return parse_block(value, &ns->block_size);
+	case KEY_UUID:
+		return parse_id("uuid", value, ns->uuid);
+	case KEY_NGUID:
+		return parse_id("nguid", value, ns->nguid);
+	default:
+		abort();
+	}
+}
+
+/* Takes our keys off the end of text.  Returns the comma of the first that is none, NULL when there is none left. */
+static char *take_keys(struct spec_ns *ns, char *text, char **why)
+{
+	unsigned int given = 0;
+	char *comma;
 
 	*why = NULL;
-	if (!strcmp(item, "ro"))
-		ns->readonly = true;
-	else if (equals && len == 5 && !strncmp(item, "count", len))
-		*why = parse_number("count", value, COUNT_MAX, &ns->count);
-	else if (equals && len == 4 && !strncmp(item, "nsid", len))
-		*why = parse_number("nsid", value, 0xfffffffe, &ns->nsid);
-	else if (equals && len == 5 && !strncmp(item, "block", len))
-		*why = parse_block(value, &ns->block_size);
-	else if (equals && len == 4 && !strncmp(item, "uuid", len))
-		*why = parse_id("uuid", value, ns->uuid);
-	else if (equals && len == 5 && !strncmp(item, "nguid", len))
-		*why = parse_id("nguid", value, ns->nguid);
-	else
-		return false;
-	return true;
+	while (!*why && (comma = strrchr(text, ','))) {
+		enum ns_key key = key_find(comma + 1);
+
+		if (key == NR_KEYS)
+			return comma;
+		if (given & 1u << key)
+			*why = sentence("%s%s is given twice", ns_keys[key], key == KEY_RO ? "" : "=");
+		else
+			*why = ns_key_set(ns, key, comma + 1 + strlen(ns_keys[key]) + (key != KEY_RO));
+		given |= 1u << key;
+		*comma = 0;
+	}
+	return NULL;
 }
 
 static bool is_set(const uint8_t id[16])
@@ -98,14 +133,9 @@ char *spec_ns_parse(const char *text, struct spec_ns *ns)
 	ns->backend = strdup(text);
 	if (!ns->backend)
 		abort();
-	while ((comma = strrchr(ns->backend, ','))) {
-		if (!ns_key(ns, comma + 1, &why))
-			break;
-		if (why)
-			goto bad;
-		*comma = 0;
-	}
-	why = NULL;
+	comma = take_keys(ns, ns->backend, &why);
+	if (why)
+		goto bad;
 	if (comma && strncmp(ns->backend, "file:", 5) && strncmp(comma + 1, "huge=", 5))
 		why = sentence("\"%s\" is not one of the keys: nsid=, block=, count=, uuid=, nguid=, ro", comma + 1);
 	else if (!strchr(ns->backend, ':'))
@@ -236,7 +266,7 @@ static int target_error(struct cli *cli, struct nvof_target *target, int status,
 
 	nvof_target_errmsg(target, msg, sizeof(msg));
 	/* What can't be meant is a mistake of usage; what can't be had (a file, memory) is a failure. */
-	return status == -EINVAL ? cli_usage_error(cli, what, "%s: %s", what, msg) : cli_error(cli, status, "%s: %s", what, msg);
+	return status == -EINVAL ? cli_usage_error(cli, what, "%s", msg) : cli_error(cli, status, "%s", msg);
 }
 
 static int apply_ns(struct cli *cli, const char *nqn, const struct spec_ns *ns, struct nvof_target *target)

@@ -343,6 +343,8 @@ static void what_is_no_disk_is_refused_with_a_sentence(void **state)
 	test_refused("file:/tmp", 512, -EINVAL, "neither a regular file nor a block device");
 	test_refused("file:/dev/null", 512, -EINVAL, "neither a regular file nor a block device");
 	test_refused("file:x,engine=warp", 512, -EINVAL, "must be engine=auto, uring or pool");
+	test_refused("file:x,engine=pool,engine=pool", 512, -EINVAL, "engine= is given twice");
+	test_refused("file:x,direct=on,engine=pool,direct=off", 512, -EINVAL, "direct= is given twice");
 	assert_int_equal(truncate(path, 100), 0);
 }
 

@@ -84,6 +84,9 @@ static void mistakes_in_an_ns_name_the_key(void **state)
 	ns_refused("64M", "is not BACKEND:ARGUMENT");
 	ns_refused("", "is not BACKEND:ARGUMENT");
 	ns_refused("file:/x,count=2", "share one file");
+	ns_refused("mem:64M,block=512,block=4096", "block= is given twice");
+	ns_refused("mem:64M,nsid=1,count=2,nsid=1", "nsid= is given twice");
+	ns_refused("null:1T,ro,ro", "ro is given twice");
 }
 
 /* C167 */

@@ -35,6 +35,7 @@ static int take_options(struct file_backend *fb, bool *direct, struct error *err
 		{ "direct=on", -1, true },
 		{ "direct=off", -1, false },
 	};
+	bool engine_given = false, direct_given = false;
 	char *comma;
 	size_t i;
 
@@ -47,6 +48,10 @@ static int take_options(struct file_backend *fb, bool *direct, struct error *err
 						 fb->path);
 			break;
 		}
+		if (options[i].engine >= 0 ? engine_given : direct_given)
+			return error_set(err, -EINVAL, "file:%.200s: %s is given twice", fb->path,
+					 options[i].engine >= 0 ? "engine=" : "direct=");
+		*(options[i].engine >= 0 ? &engine_given : &direct_given) = true;
 		*comma = '\0';
 		if (options[i].engine >= 0)
 			fb->engine = (enum file_engine)options[i].engine;
