@@ -3,6 +3,8 @@
 #ifndef NVOF_BASE_LOG_H
 #define NVOF_BASE_LOG_H
 
+#include <stdint.h>
+
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 struct log {
@@ -12,6 +14,21 @@ struct log {
 };
 
 void log_line(const struct log *log, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/*
+ * For lines that peers cause, as many as they like: burst of them within window_ns, and the first one after says how many were left out.
+ * Belongs to one thread.
+ */
+struct log_limit {
+	uint32_t burst;
+	uint64_t window_ns;
+	/* 0 to begin with */
+	uint64_t end_ns;
+	uint32_t nr, left_out;
+};
+
+void log_limited(const struct log *log, int level, struct log_limit *limit, uint64_t now_ns, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
 
 #define log_at(l, lvl, ...)                                \
 	do {                                               \

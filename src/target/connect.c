@@ -46,7 +46,7 @@ static void connect_refuse(struct target_req *req, const struct refusal *r)
 {
 	struct target_queue *q = req->queue;
 
-	log_warn(q->log, "%s: Connect qid %u refused (status %xh): %s", q->peer, le16toh(connect_cmd(req)->qid), r->status & 0x7ff, r->why);
+	target_queue_warn(q, "Connect qid %u refused (status %xh): %s", le16toh(connect_cmd(req)->qid), r->status & 0x7ff, r->why);
 	if (NVME_STATUS_CODE(r->status) == NVME_STATUS(NVME_SCT_CMD_SPECIFIC, NVME_SC_CONNECT_INVALID_PARAM))
 		req->cqe.dw0 = htole32(r->where);
 	timer_set(q->loop, &q->timer, loop_now(q->loop) + q->port->params.handshake_tmo_ns);

@@ -354,3 +354,8 @@ struct nvof_target *target_port_target(const struct target_port *port)
 {
 	return port->target;
 }
+
+const struct log *target_port_log(const struct target_port *port)
+{
+	return &port->target->log;
+}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The life of a connection as the core sees it: from accept to queue_free(). */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "target/target.h"
@@ -55,6 +57,17 @@ void target_queue_maybe_free(struct target_queue *q)
 	pthread_mutex_unlock(&q->target->lock);
 }
 
+void target_queue_warn(struct target_queue *q, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_limited(q->log, LOG_WARN, &q->thread->told, loop_now(q->loop), "%s: %s", q->peer, text);
+}
+
 static void handshake_expired(struct timer *timer)
 {
 	struct target_queue *q = container_of(timer, struct target_queue, timer);
@@ -62,7 +75,7 @@ static void handshake_expired(struct timer *timer)
 	/* A Connect that is held here came in time; when it is refused the time begins anew. */
 	if (q->nr_parked)
 		return;
-	log_warn(q->log, "%s: no Connect within %u ms: closing", q->peer, q->target->opts.handshake_tmo_ms);
+	target_queue_warn(q, "no Connect within %u ms: closing", q->target->opts.handshake_tmo_ms);
 	target_queue_close(q);
 }
 
@@ -159,7 +172,7 @@ void target_queue_fatal(struct target_queue *q, const char *why)
 {
 	struct nvof_target *t = q->target;
 
-	log_error(q->log, "%s: qid %u: %s: closing", q->peer, q->qid, why);
+	target_queue_warn(q, "qid %u: %s: closing", q->qid, why);
 	pthread_mutex_lock(&t->lock);
 	if (q->ctrl) {
 		__atomic_or_fetch(&q->ctrl->csts, CSTS_CFS, __ATOMIC_RELAXED);

@@ -57,6 +57,7 @@ struct target_thread {
 	int nr_placed;		      /* queues placed here; atomic */
 	struct cds_list_head queues;  /* target_queue.link; the thread's own */
 	struct bufs bufs;	      /* the thread's own */
+	struct log_limit told;	      /* of what hosts do wrong; the thread's own */
 	struct cds_list_head waiting; /* target_req.wait_link, first come first served; the thread's own */
 	struct loop_defer feed;
 };
@@ -313,7 +314,9 @@ void target_serial_default(const char *subsysnqn, char serial[21]);
 void target_queue_close(struct target_queue *q);      /* on its thread */
 void target_queue_close_post(struct target_queue *q); /* any thread, under lock */
 void target_queue_maybe_free(struct target_queue *q); /* on its thread */
-bool target_queue_drained(struct target_queue *q);    /* on its thread: nothing is left that it would have to answer */
+/* What its host did wrong, on its thread; not every line of many. */
+void target_queue_warn(struct target_queue *q, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool target_queue_drained(struct target_queue *q); /* on its thread: nothing is left that it would have to answer */
 
 /* req.c */
 void target_req_respond(struct target_req *req, uint16_t status); /* status with DNR, without the phase bit */

@@ -12,6 +12,10 @@
 #define BUFS_KEEP ((size_t)32 << 20)  /* bytes of idle buffers a thread keeps at most */
 #define BUFS_USE  ((size_t)256 << 20) /* bytes of buffers in use from which on I/O of a thread waits */
 
+/* A host that is wrong again and again must not fill a disk with what is said about it. */
+#define TOLD_BURST  20
+#define TOLD_WINDOW (10 * NSEC_PER_SEC)
+
 static void *thread_main(void *arg)
 {
 	struct target_thread *th = arg;
@@ -37,6 +41,7 @@ static int thread_start(struct nvof_target *t, unsigned int index, struct error 
 	th->target = t;
 	th->index = index;
 	CDS_INIT_LIST_HEAD(&th->queues);
+	th->told = (struct log_limit){ .burst = TOLD_BURST, .window_ns = TOLD_WINDOW };
 	ret = loop_new(&th->loop);
 	if (ret)
 		return error_set(err, ret, "make the loop of I/O thread %u: %s", index, strerror(-ret));

@@ -152,6 +152,7 @@ const struct target_link_params *target_port_params(const struct target_port *po
 struct loop *target_place(struct nvof_target *target);
 void target_unplace(struct nvof_target *target, struct loop *loop);
 struct nvof_target *target_port_target(const struct target_port *port);
+const struct log *target_port_log(const struct target_port *port);
 /*
  * For transports whose hosts live in this process: calls open() with the target's port of that transport and a place for the connection
  * (it posts the beginning to loop; the place is used up as above).  Any thread.  0, or -ECONNREFUSED: the target has no such port.

@@ -22,6 +22,13 @@ struct loop *target_place(struct nvof_target *target)
 	return ft.loop;
 }
 void target_unplace(struct nvof_target *target, struct loop *loop) {}
+const struct log *target_port_log(const struct target_port *port)
+{
+	static const struct log none;
+
+	return &none;
+}
+
 struct nvof_target *target_port_target(const struct target_port *port)
 {
 	return NULL;

@@ -111,6 +111,40 @@ static void log_lines_above_the_level_are_dropped(void **state)
 	log_error(&none, "nobody listens");
 }
 
+struct told {
+	int nr;
+	char last[256];
+};
+
+static void tell(void *arg, int level, const char *msg)
+{
+	struct told *told = arg;
+
+	told->nr++;
+	snprintf(told->last, sizeof(told->last), "%s", msg);
+}
+
+static void lines_that_peers_cause_are_limited_and_counted(void **state)
+{
+	struct told told = { 0 };
+	struct log log = { .fn = tell, .arg = &told, .level = LOG_WARN };
+	struct log_limit limit = { .burst = 3, .window_ns = 1000 };
+	int i;
+
+	for (i = 0; i < 10; i++)
+		log_limited(&log, LOG_WARN, &limit, 5000, "line %d", i);
+	assert_int_equal(told.nr, 3);
+	assert_string_equal(told.last, "line 2");
+	log_limited(&log, LOG_INFO, &limit, 5000, "not wanted at all");
+	log_limited(&log, LOG_WARN, &limit, 5999, "still too early");
+	assert_int_equal(told.nr, 3);
+	log_limited(&log, LOG_WARN, &limit, 6000, "now");
+	assert_int_equal(told.nr, 4);
+	assert_string_equal(told.last, "now (8 lines like this were left out before it)");
+	log_limited(&log, LOG_WARN, &limit, 6000, "and one more");
+	assert_string_equal(told.last, "and one more");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +154,7 @@ int main(void)
 		cmocka_unit_test(a_moved_error_leaves_nothing_behind),
 		cmocka_unit_test(without_a_sentence_the_code_still_has_a_text),
 		cmocka_unit_test(log_lines_above_the_level_are_dropped),
+		cmocka_unit_test(lines_that_peers_cause_are_limited_and_counted),
 	};
 
 	return cmocka_run_group_tests_name("error", tests, NULL, NULL);

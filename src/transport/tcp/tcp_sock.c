@@ -34,16 +34,23 @@ void tcp_addr_text(const struct sockaddr *sa, socklen_t len, char *text, size_t 
 		snprintf(text, text_len, sa->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, svc);
 }
 
+void tcp_sock_local(int fd, char *local, size_t len)
+{
+	struct sockaddr_storage ss;
+	socklen_t ss_len = sizeof(ss);
+
+	snprintf(local, len, "unknown address");
+	if (!getsockname(fd, (struct sockaddr *)&ss, &ss_len))
+		tcp_addr_text((struct sockaddr *)&ss, ss_len, local, len);
+}
+
 void tcp_sock_names(int fd, char *local, size_t local_len, char *peer, size_t peer_len)
 {
 	struct sockaddr_storage ss;
 	socklen_t len = sizeof(ss);
 
-	snprintf(local, local_len, "unknown address");
+	tcp_sock_local(fd, local, local_len);
 	snprintf(peer, peer_len, "unknown address");
-	if (!getsockname(fd, (struct sockaddr *)&ss, &len))
-		tcp_addr_text((struct sockaddr *)&ss, len, local, local_len);
-	len = sizeof(ss);
 	if (!getpeername(fd, (struct sockaddr *)&ss, &len))
 		tcp_addr_text((struct sockaddr *)&ss, len, peer, peer_len);
 }

@@ -17,6 +17,7 @@ int tcp_sock_setup(int fd);
 /* "192.0.2.7:4420", "[fe80::1%eth0]:4420". */
 void tcp_addr_text(const struct sockaddr *sa, socklen_t len, char *text, size_t text_len);
 /* The two ends of a connected socket as text. */
+void tcp_sock_local(int fd, char *local, size_t len);
 void tcp_sock_names(int fd, char *local, size_t local_len, char *peer, size_t peer_len);
 
 /*

@@ -190,15 +190,6 @@ static void flush_deferred(struct loop_defer *d)
 
 /* ---- the beginning ---- */
 
-static void local_name(struct tt_conn *c)
-{
-	struct sockaddr_storage ss;
-	socklen_t len = sizeof(ss);
-
-	if (!getsockname(c->fd, (struct sockaddr *)&ss, &len))
-		tcp_addr_text((struct sockaddr *)&ss, len, c->q.local, sizeof(c->q.local));
-}
-
 struct tt_conn *conn_new(int fd, const struct target_link_params *params, const struct sockaddr *peer, socklen_t peer_len)
 {
 	struct tt_conn *c = calloc(1, sizeof(*c));
@@ -213,7 +204,7 @@ struct tt_conn *conn_new(int fd, const struct target_link_params *params, const 
 		return NULL;
 	}
 	tcp_addr_text(peer, peer_len, c->q.peer, sizeof(c->q.peer));
-	local_name(c);
+	tcp_sock_local(fd, c->q.local, sizeof(c->q.local));
 	loop_defer_init(&c->flush, flush_deferred);
 	loop_defer_init(&c->finish, conn_finish);
 	timer_init(&c->linger, linger_timeout);

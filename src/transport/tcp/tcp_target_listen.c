@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "transport/tcp/tcp_target.h"
@@ -17,12 +18,15 @@
 #define BACKLOG		 4096 /* hundreds of hosts come back at once after a restart; the system caps it */
 #define ACCEPTS_PER_TURN 64
 #define RETRY_NS	 (100 * NSEC_PER_MSEC)
+#define TELL_EVERY_NS	 (10 * NSEC_PER_SEC)
 
 struct target_listener {
 	struct target_port *port;
 	struct loop *loop;
 	struct loop_fd lf;
 	struct timer retry; /* armed while there are no descriptors left for accept */
+	struct log_limit told;
+	char addr[128];
 	int fd;
 };
 
@@ -33,11 +37,26 @@ static void hand_over(struct loop_work *w)
 	conn_start(c, c->q.port, c->q.loop);
 }
 
+/* Which limit it is that keeps us from taking a connection. */
+static void tell_why(struct target_listener *l, int err)
+{
+	struct rlimit limit = { 0 };
+	char what[96] = "";
+
+	if (err == EMFILE && !getrlimit(RLIMIT_NOFILE, &limit))
+		snprintf(what, sizeof(what), " (the limit is %llu: ulimit -n)", (unsigned long long)limit.rlim_cur);
+	else if (err == ENFILE)
+		snprintf(what, sizeof(what), " (the system's limit: sysctl fs.file-max)");
+	log_limited(target_port_log(l->port), LOG_WARN, &l->told, loop_now(l->loop), "listen on %s: accept: %s%s: hosts have to wait",
+		    l->addr, strerror(err), what);
+}
+
 static void place(struct target_listener *l, int fd, const struct sockaddr_storage *peer, socklen_t peer_len)
 {
 	struct tt_conn *c = conn_new(fd, target_port_params(l->port), (const struct sockaddr *)peer, peer_len);
 
 	if (!c) {
+		tell_why(l, ENOMEM);
 		close(fd);
 		return;
 	}
@@ -52,8 +71,9 @@ static void place(struct target_listener *l, int fd, const struct sockaddr_stora
 }
 
 /* Out of descriptors or memory: the connection stays in the backlog, and asking at once again would only burn the CPU. */
-static void pause_accepting(struct target_listener *l)
+static void pause_accepting(struct target_listener *l, int err)
 {
+	tell_why(l, err);
 	loop_fd_mod(&l->lf, 0);
 	timer_set(l->loop, &l->retry, loop_now(l->loop) + RETRY_NS);
 }
@@ -80,7 +100,7 @@ static bool accept_some(struct loop_fd *lf, uint32_t events)
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			pause_accepting(l);
+			pause_accepting(l, errno);
 		else if (errno != EAGAIN)
 			continue; /* that connection failed before it was accepted: the next may be fine */
 		break;
@@ -159,6 +179,8 @@ int tcp_target_listen(struct target_port *port, struct loop *loop, const char *a
 	}
 	l->port = port;
 	l->loop = loop;
+	l->told = (struct log_limit){ .burst = 1, .window_ns = TELL_EVERY_NS };
+	tcp_sock_local(l->fd, l->addr, sizeof(l->addr));
 	timer_init(&l->retry, resume_accepting);
 	ret = loop_fd_add(loop, &l->lf, l->fd, EPOLLIN, accept_some);
 	if (ret) {
