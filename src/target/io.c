@@ -94,6 +94,7 @@ uint16_t target_io_status(enum backend_op op, int result)
 	switch (-result) {
 	case ENOSPC:
 	case EDQUOT:
+	case EFBIG: /* a limit on the size of files */
 		return ST(CAP_EXCEEDED);
 	case EROFS:
 	case EPERM:

@@ -20,6 +20,7 @@ nqn=nqn.2026-11.org.example:nvof
 # Tests that shall not care about the machine's identity.
 hostnqn=nqn.2014-08.org.nvmexpress:uuid:4a1c5f0e-0f5e-4b57-9d4b-6f1f5e0a7a11
 target_pids=()
+at_end=() # commands for when all targets have ended
 conn=()
 out='' err='' status=0
 
@@ -42,7 +43,7 @@ trap '_failed $LINENO "$BASH_COMMAND"' ERR
 set -e
 
 _clean_up() {
-	local code=$? pid
+	local code=$? pid command
 	trap - ERR
 	set +e
 	for pid in ${target_pids[@]+"${target_pids[@]}"}; do
@@ -51,6 +52,9 @@ _clean_up() {
 	if [ $code -ne 0 ] && [ $code -ne 77 ]; then
 		_show
 	fi
+	for command in ${at_end[@]+"${at_end[@]}"}; do
+		eval "$command"
+	done
 	rm -rf "$work"
 	exit $code
 }
@@ -117,7 +121,7 @@ start_tcp_target() {
 	target_pid=$!
 	target_pids+=("$target_pid")
 	for ((i = 0; i < 400; i++)); do
-		ready=$(grep -m 1 '^ready' "$work/target.$n.out" || true)
+		ready=$(grep -sm 1 '^ready' "$work/target.$n.out" || true)
 		[ -z "$ready" ] || break
 		kill -0 "$target_pid" 2>/dev/null || break
 		sleep 0.05
