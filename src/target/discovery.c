@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "proto/discovery.h"
+#include "proto/traddr.h"
 #include "proto/uri.h"
 #include "target/target.h"
 
@@ -135,7 +136,7 @@ static struct target_referral *referral_find(struct nvof_target *t, uint8_t trty
 	struct target_referral *r;
 
 	cds_list_for_each_entry (r, &t->referrals, link)
-		if (r->trtype == trtype && !strcasecmp(r->traddr, traddr) && !strcmp(r->trsvcid, trsvcid))
+		if (r->trtype == trtype && traddr_equal(r->traddr, traddr) && !strcmp(r->trsvcid, trsvcid))
 			return r;
 	return NULL;
 }

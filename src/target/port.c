@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proto/discovery.h"
+#include "proto/traddr.h"
 #include "proto/uri.h"
 #include "target/target.h"
 
@@ -151,16 +152,23 @@ static bool portid_used(const struct nvof_target *t, uint16_t portid)
 	return false;
 }
 
-static int port_check_new(struct nvof_target *t, const char *spec, const struct target_transport *ops, const char *addr, const char *svc,
-			  struct error *err)
+static struct target_port *port_at(struct nvof_target *t, const struct target_transport *ops, const char *addr, const char *svc)
 {
 	struct target_port *port;
 
+	cds_list_for_each_entry (port, &t->ports, link)
+		if (port->ops == ops && (!ops->needs_addr || (traddr_equal(port->traddr, addr) && !strcmp(port->trsvcid, svc))))
+			return port;
+	return NULL;
+}
+
+static int port_check_new(struct nvof_target *t, const char *spec, const struct target_transport *ops, const char *addr, const char *svc,
+			  struct error *err)
+{
 	if (__atomic_load_n(&t->draining, __ATOMIC_RELAXED))
 		return error_set(err, -ESHUTDOWN, "listen on \"%s\": the target is shutting down", spec);
-	cds_list_for_each_entry (port, &t->ports, link)
-		if (port->ops == ops && (!ops->needs_addr || (!strcasecmp(port->traddr, addr) && !strcmp(port->trsvcid, svc))))
-			return error_set(err, -EEXIST, "listen on \"%s\": already listening there", spec);
+	if (port_at(t, ops, addr, svc))
+		return error_set(err, -EEXIST, "listen on \"%s\": already listening there", spec);
 	return 0;
 }
 
@@ -236,17 +244,24 @@ out:
 	return ret;
 }
 
+/* By the words it was asked for with ("tcp:127.0.0.1:0"), or by where it is, however spelled. */
 static struct target_port *port_find(struct nvof_target *t, const char *spec)
 {
-	char text[sizeof(((struct target_port *)0)->traddr) + 64];
+	size_t name_len = strcspn(spec, ":");
+	const struct target_transport *ops = transport_find(spec, name_len);
+	const char *addr = "", *svc = "";
 	struct target_port *port;
+	struct error ignored = { 0 };
+	char *rest;
 
-	cds_list_for_each_entry (port, &t->ports, link) {
-		target_port_spec(port, text, sizeof(text));
-		if (!strcasecmp(spec, port->spec) || !strcasecmp(spec, text))
+	cds_list_for_each_entry (port, &t->ports, link)
+		if (!strcasecmp(spec, port->spec))
 			return port;
-	}
-	return NULL;
+	rest = ops && (ops->needs_addr || !spec[name_len]) ? strdup(spec[name_len] ? spec + name_len + 1 : "") : NULL;
+	port = rest && (!ops->needs_addr || !addr_split(spec, rest, &addr, &svc, &ignored)) ? port_at(t, ops, addr, svc) : NULL;
+	error_clear(&ignored);
+	free(rest);
+	return port;
 }
 
 /* From now on no connection starts by this port; those on their way have arrived or were refused when this returns. */

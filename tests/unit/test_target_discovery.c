@@ -178,6 +178,7 @@ static void referrals_are_told_as_discovery_subsystems(void **state)
 
 	assert_int_equal(nvof_target_add_referral(t, "tcp", "2001:db8::2", "8009"), 0);
 	assert_int_equal(nvof_target_add_referral(t, "TCP", "2001:DB8::2", "8009"), -EEXIST);
+	assert_int_equal(nvof_target_add_referral(t, "tcp", "2001:db8:0:0:0::2", "8009"), -EEXIST); /* C062 */
 	assert_int_equal(nvof_target_add_referral(t, "tcp", "192.0.2.9", "0"), -EINVAL);
 	th_assert_errmsg(t, "1 to 65535");
 	assert_int_equal(nvof_target_add_referral(t, "tpc", "192.0.2.9", "8009"), -EINVAL);
@@ -188,7 +189,7 @@ static void referrals_are_told_as_discovery_subsystems(void **state)
 	assert_int_equal(e->adrfam, NVMF_ADDR_FAMILY_IP6);
 	assert_string_equal(e->subnqn, NVMF_DISC_NQN);
 	assert_memory_equal(e->traddr, "2001:db8::2", 11);
-	assert_int_equal(nvof_target_remove_referral(t, "tcp", "2001:db8::2", "8009"), 0);
+	assert_int_equal(nvof_target_remove_referral(t, "tcp", "2001:db8:0::2", "8009"), 0);
 	assert_int_equal(nvof_target_remove_referral(t, "tcp", "2001:db8::2", "8009"), -ENOENT);
 	assert_int_equal(le64toh(read_log(q)->numrec), 0);
 	th_close(q);

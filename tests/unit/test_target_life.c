@@ -22,7 +22,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* C164 */
+/* C164, C135 */
 static void listen_specs_are_checked(void **state)
 {
 	static const struct {
@@ -49,6 +49,8 @@ static void listen_specs_are_checked(void **state)
 		{ "FakeNet:127.0.0.1:4420", 0, NULL },
 		{ "fakenet:127.0.0.1:4420", -EEXIST, "already" },
 		{ "fakenet:[::1]:4420", 0, NULL },
+		{ "fakenet:[0:0:0:0:0:0:0:1]:4420", -EEXIST, "already" }, /* C062 */
+		{ "fakenet:[::ffff:127.0.0.1]:4420", -EEXIST, "already" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
@@ -58,7 +60,10 @@ static void listen_specs_are_checked(void **state)
 	}
 	assert_int_equal(nvof_target_unlisten(t, "fakenet:[::1]:4420"), 0);
 	assert_int_equal(nvof_target_unlisten(t, "fakenet:[::1]:4420"), -ENOENT);
+	/* C135 in part: what was refused is accepted once the first one has gone. */
 	assert_int_equal(nvof_target_listen(t, "fakenet:[::1]:4420", NULL, 0), 0);
+	assert_int_equal(nvof_target_unlisten(t, "FAKENET:[0:0::1]:4420"), 0);
+	assert_int_equal(nvof_target_listen(t, "fakenet:[0:0:0:0:0:0:0:1]:4420", NULL, 0), 0);
 }
 
 static void subsystems_and_hosts_are_checked(void **state)
