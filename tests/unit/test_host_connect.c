@@ -483,6 +483,25 @@ static void identify_is_held_against_what_we_can_work_with(void **state)
 	fake_free(f);
 }
 
+/* C008: this host has no use for ANA, so a ctrl whose numbers disagree is not refused for them. */
+static void mnan_and_nn_that_disagree_are_no_reason_to_refuse(void **state)
+{
+	static const uint32_t mnan[] = { 1024, 0, UINT32_MAX };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(mnan); i++) {
+		struct fake *f = fake_new();
+
+		f->id.cmic = NVME_CTRL_CMIC_MULTI_ANA_REPORTING;
+		f->id.nn = htole32(4);
+		f->id.mnan = htole32(mnan[i]);
+		f->id.anagrpmax = htole32(1);
+		f->id.nanagrpid = htole32(1);
+		assert_int_equal(fake_connect(f, 1), 0);
+		fake_free(f);
+	}
+}
+
 static void in_capsule_data_follows_ioccsz(void **state)
 {
 	static const uint32_t ioccsz[] = { 4, 260 }, len[] = { 0, 4096 };
@@ -558,6 +577,7 @@ int main(void)
 		cmocka_unit_test(a_ctrl_may_take_its_time_to_become_ready),
 		cmocka_unit_test(a_ctrl_that_never_becomes_ready_is_given_up_after_its_own_limit),
 		cmocka_unit_test(identify_is_held_against_what_we_can_work_with),
+		cmocka_unit_test(mnan_and_nn_that_disagree_are_no_reason_to_refuse),
 		cmocka_unit_test(in_capsule_data_follows_ioccsz),
 		cmocka_unit_test(the_timeline_names_every_state_of_every_queue_in_order),
 		cmocka_unit_test(a_refused_connection_can_be_tried_a_thousand_times),

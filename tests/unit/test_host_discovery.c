@@ -201,6 +201,58 @@ static void a_record_with_overlong_texts_is_skipped_alone(void **state)
 	fake_free(f);
 }
 
+/* C055 */
+static void records_of_other_transports_are_shown_as_they_are(void **state)
+{
+	static const struct {
+		uint8_t trtype, adrfam;
+		const char *name;
+	} t[] = {
+		{ NVMF_TRTYPE_TCP, NVMF_ADDR_FAMILY_IP4, "tcp" }, { NVMF_TRTYPE_RDMA, NVMF_ADDR_FAMILY_IP6, "rdma" },
+		{ NVMF_TRTYPE_FC, NVMF_ADDR_FAMILY_FC, "fc" },	  { NVMF_TRTYPE_LOOP, NVMF_ADDR_FAMILY_LOOP, "loop" },
+		{ 0x7f, NVMF_ADDR_FAMILY_IP4, "unrecognized" },	  { NVMF_TRTYPE_TCP, 0x77, "tcp" },
+	};
+	struct fake *f = disc_fake(ARRAY_SIZE(t));
+	struct nvof_disc_log *log;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		f->records[i].trtype = t[i].trtype;
+		f->records[i].adrfam = t[i].adrfam;
+	}
+	memcpy(f->records[2].traddr, "nn-0x10000090fa1:pn-0x10000090fa2", 33);
+	assert_int_equal(nvof_discover_sync(f->ctrl, &log), 0);
+	assert_int_equal(log->nr_entries, ARRAY_SIZE(t));
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		assert_null(log->entries[i].skip);
+		assert_int_equal(log->entries[i].trtype, t[i].trtype);
+		assert_int_equal(log->entries[i].adrfam, t[i].adrfam);
+		assert_string_equal(nvof_disc_trtype_name(log->entries[i].trtype), t[i].name);
+	}
+	assert_string_equal(log->entries[2].traddr, "nn-0x10000090fa1:pn-0x10000090fa2");
+	assert_string_equal(nvof_disc_adrfam_name(0x77), "unrecognized");
+	nvof_disc_log_free(log);
+	fake_free(f);
+}
+
+/* C050, C052 in part: two services that name one another, and an entry that is the service itself, are only read. */
+static void referrals_are_told_not_followed(void **state)
+{
+	struct fake *f = disc_fake(3);
+	struct nvof_disc_log *log;
+
+	f->records[0].subtype = NVME_NQN_DISC;
+	f->records[1].subtype = NVME_NQN_CURR;
+	assert_int_equal(nvof_discover_sync(f->ctrl, &log), 0);
+	assert_int_equal(log->nr_entries, 3);
+	assert_string_equal(nvof_disc_subtype_name(log->entries[0].subtype), "discovery subsystem referral");
+	assert_string_equal(nvof_disc_subtype_name(log->entries[1].subtype), "current discovery subsystem");
+	assert_int_equal(f->nr_endpoints, 1);
+	assert_int_equal(f->nr_connects, 1);
+	nvof_disc_log_free(log);
+	fake_free(f);
+}
+
 static int nr_disc_cbs, disc_status;
 static void disc_cb(void *arg, int status, struct nvof_disc_log *log)
 {
@@ -250,6 +302,8 @@ int main(void)
 		cmocka_unit_test(a_refused_log_is_told_with_its_status),
 		cmocka_unit_test(sizes_in_the_header_are_not_believed),
 		cmocka_unit_test(a_record_with_overlong_texts_is_skipped_alone),
+		cmocka_unit_test(records_of_other_transports_are_shown_as_they_are),
+		cmocka_unit_test(referrals_are_told_not_followed),
 		cmocka_unit_test(discovery_ends_with_the_ctrl),
 		cmocka_unit_test(other_logs_are_read_in_pieces),
 	};

@@ -208,6 +208,137 @@ static void opening_and_listing_end_with_the_ctrl(void **state)
 	}
 }
 
+/* ---- a scan: many namespaces opened at once, answers in any order, late, with events in between ---- */
+
+#define SCAN_NS 500
+
+struct scan {
+	struct fake *f;
+	struct host_req *held[SCAN_NS * 2];
+	uint32_t nr_held, max_held;
+	int nr_ended, nr_events;
+	struct nvof_ns *ns[SCAN_NS + 1];
+	unsigned int seed;
+	uint32_t gone; /* nsid that is deleted meanwhile */
+};
+static struct scan scan;
+
+static bool is_ns_identify(const struct fake_queue *fq, const struct host_req *req)
+{
+	uint8_t cns = (uint8_t)le32toh(req->sqe.cdw10);
+
+	return !fq->q.qid && req->sqe.opcode == nvme_admin_identify &&
+	       (cns == NVME_IDENTIFY_CNS_NS || cns == NVME_IDENTIFY_CNS_NS_DESC_LIST);
+}
+
+static enum fake_answer hold_identify(struct fake *f, struct fake_queue *fq, struct host_req *req, struct nvme_cqe *cqe)
+{
+	if (!is_ns_identify(fq, req))
+		return FAKE_DEFAULT;
+	scan.held[scan.nr_held++] = req;
+	if (scan.nr_held > scan.max_held)
+		scan.max_held = scan.nr_held;
+	return FAKE_HOLD;
+}
+
+static void scan_opened(void *arg, int status, struct nvof_ns *ns)
+{
+	uint32_t nsid = (uint32_t)(uintptr_t)arg;
+
+	scan.nr_ended++;
+	assert_int_equal(status, nsid == scan.gone ? -ENODEV : 0);
+	assert_null(scan.ns[nsid]);
+	scan.ns[nsid] = ns;
+}
+
+static void answer_one_of_them(void)
+{
+	uint32_t i = (scan.seed = scan.seed * 1103515245 + 12345) >> 8, nsid;
+	struct host_req *req;
+
+	i %= scan.nr_held;
+	req = scan.held[i];
+	scan.held[i] = scan.held[--scan.nr_held];
+	nsid = le32toh(req->sqe.nsid);
+	if (nsid == scan.gone) {
+		fake_complete(req, 0x400b, 0);
+		return;
+	}
+	if ((le32toh(req->sqe.cdw10) & 0xff) == NVME_IDENTIFY_CNS_NS) {
+		scan.f->id_ns.nsze = scan.f->id_ns.ncap = htole64(1000 + nsid);
+		fake_put(req, &scan.f->id_ns, sizeof(scan.f->id_ns));
+	}
+	fake_complete(req, 0, 0);
+}
+
+static void an_event_comes(void)
+{
+	struct host_req *aer = scan.f->aer;
+
+	if (!aer)
+		return; /* not asked for again yet */
+	scan.f->aer = NULL;
+	scan.nr_events++;
+	fake_complete(aer, 0, 0x040002);
+}
+
+/* As many at once as the admin queue holds: then it says so. */
+static int open_one(struct fake *f, uint32_t nsid)
+{
+	int ret = nvof_ns_open(f->ctrl, nsid, scan_opened, (void *)(uintptr_t)nsid);
+
+	assert_true(ret == 0 || ret == -EAGAIN);
+	return ret;
+}
+
+/* C074, C081, C173, C073: whatever order the answers come in, each namespace is what its own answer said. */
+static void a_scan_of_many_keeps_them_apart_while_events_come(void **state)
+{
+	unsigned int seed;
+
+	for (seed = 1; seed <= 20; seed++) {
+		struct fake *f = fake_new();
+		uint32_t *nsids, i, next = 0;
+		int events;
+		size_t n;
+
+		memset(&scan, 0, sizeof(scan));
+		scan.f = f;
+		scan.seed = seed;
+		scan.gone = seed * 7;
+		f->nr_ns = SCAN_NS;
+		assert_int_equal(fake_connect(f, 1), 0);
+		assert_int_equal(nvof_ns_list_sync(f->ctrl, &nsids, &n), 0);
+		assert_int_equal(n, SCAN_NS);
+		events = f->nr_events;
+		f->on_cmd = hold_identify;
+		for (i = 0; i < n; i++)
+			assert_int_equal(nsids[i], i + 1); /* NSID order */
+		for (i = 0; scan.nr_ended < SCAN_NS; i++) {
+			while (next < n && !open_one(f, nsids[next]))
+				next++;
+			if (scan.nr_held)
+				answer_one_of_them();
+			if (i % 5 == 0)
+				an_event_comes();
+			nvof_ctx_poll(f->ctx, 0);
+		}
+		/* Many at once, not one round trip after the other. */
+		assert_true(scan.max_held >= 16);
+		assert_true(scan.nr_events > 10);
+		assert_int_equal(f->nr_events, events + scan.nr_events);
+		for (i = 1; i <= SCAN_NS; i++) {
+			if (i != scan.gone)
+				assert_int_equal(nvof_ns_nr_blocks(scan.ns[i]), 1000 + i);
+			nvof_ns_close(scan.ns[i]);
+		}
+		assert_int_equal(nvof_ctrl_state(f->ctrl), NVOF_CTRL_LIVE);
+		f->on_cmd = NULL;
+		free(nsids);
+		fake_free(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +348,7 @@ int main(void)
 		cmocka_unit_test(identifiers_come_from_the_descriptors),
 		cmocka_unit_test(what_can_t_be_used_is_refused_with_the_reason),
 		cmocka_unit_test(opening_and_listing_end_with_the_ctrl),
+		cmocka_unit_test(a_scan_of_many_keeps_them_apart_while_events_come),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
