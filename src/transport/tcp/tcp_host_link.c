@@ -4,6 +4,7 @@
 #include <linux/if.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -69,13 +70,18 @@ void tcp_host_link_start(struct tcp_queue *tq)
 	tq->waiting = true;
 }
 
+/* What is being done on the way to a peer, and with what of ours; for errors. */
+struct link_step {
+	const char *doing, *with; /* "connect to" PEER; "bind to the host address" WITH "for" PEER */
+};
+
 /* Everything that is set before connect(). */
-static int link_socket(struct tcp_queue *tq, const struct sockaddr_storage *ss, const char **doing)
+static int link_socket(struct tcp_queue *tq, const struct sockaddr_storage *ss, struct link_step *step)
 {
 	const struct host_link_params *p = &tq->ep->p;
 	int one = 1, ret;
 
-	*doing = "open a socket for";
+	*step = (struct link_step){ "open a socket for", NULL };
 	tq->fd = socket(ss->ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (tq->fd < 0)
 		return -errno;
@@ -83,18 +89,18 @@ static int link_socket(struct tcp_queue *tq, const struct sockaddr_storage *ss, 
 	if (ret)
 		return ret;
 	if (p->tos >= 0) {
-		*doing = "set the type of service for";
+		*step = (struct link_step){ "set the type of service for", NULL };
 		if (ss->ss_family == AF_INET6 ? setsockopt(tq->fd, IPPROTO_IPV6, IPV6_TCLASS, &p->tos, sizeof(p->tos))
 					      : setsockopt(tq->fd, IPPROTO_IP, IP_TOS, &p->tos, sizeof(p->tos)))
 			return -errno;
 	}
 	if (p->host_iface) {
-		*doing = "bind to the host interface for";
+		*step = (struct link_step){ "bind to the host interface", p->host_iface };
 		if (setsockopt(tq->fd, SOL_SOCKET, SO_BINDTODEVICE, p->host_iface, (socklen_t)strlen(p->host_iface)))
 			return -errno;
 	}
 	if (tq->ep->local_len) {
-		*doing = "bind to the host address for";
+		*step = (struct link_step){ "bind to the host address", p->host_traddr };
 		/* The port is chosen at connect(): thousands of queues may share one source address. */
 		if (setsockopt(tq->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one)))
 			return -errno;
@@ -132,35 +138,36 @@ static void link_connected(struct tcp_queue *tq)
 }
 
 /* The connect to this address came to nothing: the next address of the name, or the end. */
-static void link_failed(struct tcp_queue *tq, int err, const char *doing)
+static void link_failed(struct tcp_queue *tq, int err, const struct link_step *step)
 {
 	struct tcp_endpoint *ep = tq->ep;
-	char text[128];
+	char peer[128], doing[128];
 
-	tcp_addr_text((struct sockaddr *)&ep->addrs[ep->chosen], ep->addr_lens[ep->chosen], text, sizeof(text));
+	tcp_addr_text((struct sockaddr *)&ep->addrs[ep->chosen], ep->addr_lens[ep->chosen], peer, sizeof(peer));
+	snprintf(doing, sizeof(doing), step->with ? "%s %s for" : "%s", step->doing, step->with);
 	link_close(tq);
 	if (++tq->addr_tried < ep->nr_addrs) {
-		log_info(tq->q.log, "%s %s: %s; trying the next address", doing, text, strerror(err));
+		log_info(tq->q.log, "%s %s: %s; trying the next address", doing, peer, strerror(err));
 		ep->chosen = (ep->chosen + 1) % ep->nr_addrs;
 		link_try(tq);
 		return;
 	}
-	host_queue_failed(&tq->q, -err, "%s %s: %s", doing, text, strerror(err));
+	host_queue_failed(&tq->q, -err, "%s %s: %s", doing, peer, strerror(err));
 }
 
 static void link_try(struct tcp_queue *tq)
 {
 	struct tcp_endpoint *ep = tq->ep;
 	const struct sockaddr_storage *ss = &ep->addrs[ep->chosen];
-	const char *doing;
+	struct link_step step;
 	int ret;
 
 	if (tq->q.state != QUEUE_LINK)
 		host_queue_enter(&tq->q, QUEUE_LINK);
 	tcp_addr_text((const struct sockaddr *)ss, ep->addr_lens[ep->chosen], tq->q.peer, sizeof(tq->q.peer));
-	ret = link_socket(tq, ss, &doing);
+	ret = link_socket(tq, ss, &step);
 	if (!ret) {
-		doing = "connect to";
+		step = (struct link_step){ "connect to", NULL };
 		if (connect(tq->fd, (const struct sockaddr *)ss, ep->addr_lens[ep->chosen]) && errno != EINPROGRESS)
 			ret = -errno;
 	}
@@ -168,7 +175,7 @@ static void link_try(struct tcp_queue *tq)
 	if (!ret)
 		ret = loop_fd_add(tq->q.loop, &tq->lf, tq->fd, EPOLLOUT, tcp_host_event);
 	if (ret)
-		link_failed(tq, -ret, doing);
+		link_failed(tq, -ret, &step);
 }
 
 bool tcp_host_link_event(struct tcp_queue *tq, uint32_t events)
@@ -181,7 +188,7 @@ bool tcp_host_link_event(struct tcp_queue *tq, uint32_t events)
 	if (getsockopt(tq->fd, SOL_SOCKET, SO_ERROR, &err, &len))
 		err = errno;
 	if (err)
-		link_failed(tq, err, "connect to");
+		link_failed(tq, err, &(struct link_step){ "connect to", NULL });
 	else
 		link_connected(tq);
 	return true;
