@@ -194,8 +194,10 @@ void tcp_target_bring(struct target_req *req);
 struct tx_batch {
 	uint32_t nr_iov;
 	uint32_t hdr_len;
-	size_t len;  /* bytes of all pieces */
-	size_t skip; /* bytes at the front that have left already */
+	uint32_t nr_items; /* that are in it to their ends */
+	bool cut;	   /* the next one is in it with a part */
+	size_t len;	   /* bytes of all pieces */
+	size_t skip;	   /* bytes at the front that have left already */
 	struct iovec iov[TT_IOV_MAX];
 	_Alignas(8) uint8_t hdr[TT_HDR_ROOM];
 };

@@ -63,10 +63,18 @@ static void item_sent(struct tt_conn *c, struct tx_item *item)
 		s->state = SLOT_H2C;
 }
 
-static void account(struct tt_conn *c, size_t n)
+/* n bytes of the batch have left. */
+static void account(struct tt_conn *c, const struct tx_batch *b, size_t n)
 {
+	uint32_t i;
 	bool last;
 
+	if (likely(n == b->len && !b->cut)) {
+		for (i = 0; i < b->nr_items && c->tx_head; i++)
+			item_sent(c, c->tx_head);
+		c->tx_off = 0;
+		return;
+	}
 	n += c->tx_off;
 	while (c->tx_head) {
 		struct tx_item *item = c->tx_head;
@@ -102,12 +110,14 @@ static void batch_fill(struct tt_conn *c, struct tx_batch *b)
 	size_t max = c->ddgst ? BATCH_MAX_DDGST : BATCH_MAX;
 	struct tx_item *item;
 
-	b->nr_iov = b->hdr_len = 0;
+	b->nr_iov = b->hdr_len = b->nr_items = 0;
 	b->len = 0;
 	b->skip = c->tx_off;
-	for (item = c->tx_head; item && b->len < max; item = item->next)
-		if (!tx_build(c, item, b))
-			break;
+	b->cut = false;
+	for (item = c->tx_head; item && b->len < max && !b->cut; item = item->next) {
+		b->cut = !tx_build(c, item, b);
+		b->nr_items += !b->cut;
+	}
 }
 
 void conn_flush(struct tt_conn *c)
@@ -131,7 +141,7 @@ void conn_flush(struct tt_conn *c)
 			return;
 		}
 		if (n > 0)
-			account(c, (size_t)n);
+			account(c, &b, (size_t)n);
 		sent += n > 0 ? (size_t)n : 0;
 		if (n < 0 || (size_t)n < b.len || sent >= TT_TX_TURN) {
 			wait_for_room(c, c->tx_head != NULL);
