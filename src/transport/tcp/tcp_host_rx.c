@@ -8,9 +8,8 @@
 
 #include "transport/tcp/tcp_host.h"
 
-#define RX_IOV	    64
-#define RX_TAIL	    512 /* behind a large payload: the header of what follows; more of it would be copied once more */
-#define RX_TURN_MAX 4	/* recv calls per event: other queues want their turn */
+#define RX_IOV	64
+#define RX_TAIL 512 /* behind a large payload: the header of what follows; more of it would be copied once more */
 
 static void rx_peer_terminated(struct tcp_queue *tq)
 {
@@ -227,22 +226,21 @@ static void rx_parse(struct tcp_queue *tq, const uint8_t *data, size_t len)
 	}
 }
 
-/* The rest of a large payload straight into its place.  Returns the iovecs used; *left: payload bytes they take. */
-static uint32_t rx_direct_iov(struct tcp_queue *tq, struct iovec *iov, uint32_t *left)
+/* The rest of a large payload straight into its place.  Returns the iovecs used. */
+static uint32_t rx_direct_iov(struct tcp_queue *tq, struct iovec *iov)
 {
 	uint32_t used = 0;
 
-	*left = 0;
 	if (tq->rx_req && tq->rx.data_len >= TCP_HOST_DIRECT_MIN)
-		*left = tcp_req_iov(tq->rx_req, tq->rx_off + tq->rx.data_done, nvme_tcp_rx_payload_left(&tq->rx), iov, RX_IOV - 1, &used);
+		tcp_req_iov(tq->rx_req, tq->rx_off + tq->rx.data_done, nvme_tcp_rx_payload_left(&tq->rx), iov, RX_IOV - 1, &used);
 	return used;
 }
 
-static ssize_t rx_once(struct tcp_queue *tq, bool *drained)
+static ssize_t rx_once(struct tcp_queue *tq)
 {
 	uint8_t *staging = tq->ep->staging;
 	struct iovec iov[RX_IOV];
-	uint32_t direct, used = rx_direct_iov(tq, iov, &direct), i;
+	uint32_t used = rx_direct_iov(tq, iov), i;
 	struct msghdr msg = { .msg_iov = iov };
 	size_t left;
 	ssize_t n;
@@ -252,10 +250,8 @@ static ssize_t rx_once(struct tcp_queue *tq, bool *drained)
 		iov[used] = (struct iovec){ staging, RX_TAIL };
 		msg.msg_iovlen = used + 1;
 		n = recvmsg(tq->fd, &msg, 0);
-		*drained = n < (ssize_t)(direct + RX_TAIL);
 	} else {
 		n = recv(tq->fd, staging, TCP_HOST_STAGING, 0);
-		*drained = n < TCP_HOST_STAGING;
 	}
 	if (n <= 0)
 		return n;
@@ -271,22 +267,21 @@ static ssize_t rx_once(struct tcp_queue *tq, bool *drained)
 	return n;
 }
 
+/*
+ * One call a turn: what its answers made room for is sent before more is received.  Else both ends come to take turns, each waiting for
+ * all that the other has.
+ */
 bool tcp_host_rx_run(struct tcp_queue *tq)
 {
-	bool worked = false, drained = false;
 	ssize_t n;
-	int i;
 
-	for (i = 0; i < RX_TURN_MAX && !tq->dead && !drained; i++) {
-		n = rx_once(tq, &drained);
-		if (n > 0) {
-			worked = true;
-			continue;
-		}
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			break;
-		tcp_host_lost(tq, n < 0 ? errno : 0, "receive");
+	if (tq->dead)
+		return false;
+	n = rx_once(tq);
+	if (n > 0)
 		return true;
-	}
-	return worked;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	tcp_host_lost(tq, n < 0 ? errno : 0, "receive");
+	return true;
 }
