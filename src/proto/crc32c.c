@@ -49,6 +49,8 @@ uint32_t crc32c_copy(uint32_t crc, void *restrict dst, const void *restrict src,
 	while (len) {
 		size_t n = min_size(len, CRC_CHUNK);
 
+		/* A compiler that knows how small n is copies by rep movs, at a third of the speed of libc's memcpy(). */
+		__asm__("" : "+r"(n));
 		memcpy(to, from, n);
 		crc = ~crc32_iscsi(to, (int)n, ~crc);
 		isal_done();

@@ -270,12 +270,14 @@ static const uint8_t *rx_header_at_once(struct nvme_tcp_rx *rx, const uint8_t *p
 	rx->data_len = 0;
 	rx->data_done = 0;
 	/* Constant lengths: the compiler makes a few moves of them. */
-	if (len == sizeof(struct nvme_tcp_rsp))
+	if (t->hlen == sizeof(struct nvme_tcp_rsp))
 		memcpy(rx->pdu.raw, p, sizeof(struct nvme_tcp_rsp));
-	else if (len == sizeof(struct nvme_tcp_cmd))
+	else if (t->hlen == sizeof(struct nvme_tcp_cmd))
 		memcpy(rx->pdu.raw, p, sizeof(struct nvme_tcp_cmd));
 	else
-		memcpy(rx->pdu.raw, p, len);
+		memcpy(rx->pdu.raw, p, t->hlen);
+	if (len > t->hlen)
+		memcpy(rx->pdu.raw + t->hlen, p + t->hlen, NVME_TCP_DIGEST_LEN);
 	rx->have = (uint16_t)len;
 	p += len;
 	if (!check_common(rx, t, ev) || !check_whole(rx, t, ev))
