@@ -8,6 +8,7 @@
 
 #include "transport/tcp/tcp_host.h"
 
+#define RX_TURN TCP_HOST_STAGING
 #define RX_IOV	64
 #define RX_TAIL 512 /* behind a large payload: the header of what follows; more of it would be copied once more */
 
@@ -226,35 +227,37 @@ static void rx_parse(struct tcp_queue *tq, const uint8_t *data, size_t len)
 	}
 }
 
-/* The rest of a large payload straight into its place.  Returns the iovecs used. */
-static uint32_t rx_direct_iov(struct tcp_queue *tq, struct iovec *iov)
+/* The rest of a large payload straight into its place.  Returns the iovecs used; *len: payload bytes they take. */
+static uint32_t rx_direct_iov(struct tcp_queue *tq, struct iovec *iov, uint32_t *len)
 {
 	uint32_t used = 0;
 
+	*len = 0;
 	if (tq->rx_req && tq->rx.data_len >= TCP_HOST_DIRECT_MIN)
-		tcp_req_iov(tq->rx_req, tq->rx_off + tq->rx.data_done, nvme_tcp_rx_payload_left(&tq->rx), iov, RX_IOV - 1, &used);
+		*len = tcp_req_iov(tq->rx_req, tq->rx_off + tq->rx.data_done, nvme_tcp_rx_payload_left(&tq->rx), iov, RX_IOV - 1, &used);
 	return used;
 }
 
-static ssize_t rx_once(struct tcp_queue *tq)
+/* One recv.  *full: there may be more. */
+static ssize_t rx_once(struct tcp_queue *tq, bool *full)
 {
 	uint8_t *staging = tq->ep->staging;
 	struct iovec iov[RX_IOV];
-	uint32_t used = rx_direct_iov(tq, iov), i;
+	uint32_t direct, used = rx_direct_iov(tq, iov, &direct), i;
 	struct msghdr msg = { .msg_iov = iov };
-	size_t left;
+	size_t left, tail = used ? RX_TAIL : TCP_HOST_STAGING;
 	ssize_t n;
 
 	if (used) {
-		/* What follows the payload is the next PDU's beginning: a short tail is enough for it. */
-		iov[used] = (struct iovec){ staging, RX_TAIL };
+		iov[used] = (struct iovec){ staging, tail };
 		msg.msg_iovlen = used + 1;
 		n = recvmsg(tq->fd, &msg, 0);
 	} else {
-		n = recv(tq->fd, staging, TCP_HOST_STAGING, 0);
+		n = recv(tq->fd, staging, tail, 0);
 	}
 	if (n <= 0)
 		return n;
+	*full = (size_t)n == direct + tail;
 	left = (size_t)n;
 	for (i = 0; i < used && left; i++) {
 		size_t part = min_size(iov[i].iov_len, left);
@@ -268,20 +271,25 @@ static ssize_t rx_once(struct tcp_queue *tq)
 }
 
 /*
- * One call a turn: what its answers made room for is sent before more is received.  Else both ends come to take turns, each waiting for
- * all that the other has.
+ * What answers make room for is sent at the end of a turn, so a turn receives only so much.  Else both ends come to take turns, each
+ * waiting for all that the other has.
  */
 bool tcp_host_rx_run(struct tcp_queue *tq)
 {
+	bool full = true;
+	size_t got = 0;
 	ssize_t n;
 
-	if (tq->dead)
-		return false;
-	n = rx_once(tq);
-	if (n > 0)
+	while (full && !tq->dead && got < RX_TURN) {
+		n = rx_once(tq, &full);
+		if (n > 0) {
+			got += (size_t)n;
+			continue;
+		}
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			break;
+		tcp_host_lost(tq, n < 0 ? errno : 0, "receive");
 		return true;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
-	tcp_host_lost(tq, n < 0 ? errno : 0, "receive");
-	return true;
+	}
+	return got;
 }
