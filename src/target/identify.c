@@ -41,7 +41,9 @@ static void id_common(const struct target_ctrl *c, struct nvme_id_ctrl *id)
 	id->aerl = TARGET_AERL;
 	id->lpa = NVME_CTRL_LPA_EXTENDED;
 	id->kas = htole16(TARGET_KAS);
-	id->maxcmd = htole16((uint16_t)(s->target->opts.max_queue_size - 1));
+	/* Not one less, though one entry stays empty: Linux takes it for a number of entries, and makes its queues smaller than MQES
+	 * allows. */
+	id->maxcmd = htole16((uint16_t)s->target->opts.max_queue_size);
 	id->sgls = htole32(1 | NVME_CTRL_SGLS_OFFSET | NVME_CTRL_SGLS_TPORT);
 	snprintf(id->subnqn, sizeof(id->subnqn), "%s", s->nqn);
 	id->ioccsz = htole32((64 + c->port->params.inline_len) / 16);

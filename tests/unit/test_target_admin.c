@@ -90,7 +90,7 @@ static void identify_ctrl_says_what_hosts_insist_on(void **state)
 	assert_int_equal(id->icdoff, 0);
 	assert_int_not_equal(le16toh(id->kas), 0);
 	assert_int_not_equal(le32toh(id->sgls) & NVME_CTRL_SGLS_SUPPORTED, 0);
-	assert_int_not_equal(le16toh(id->maxcmd), 0);
+	assert_int_equal(le16toh(id->maxcmd), 1024); /* entries of the largest I/O queue */
 	assert_int_equal(id->cntrltype, NVME_CTRL_CNTRLTYPE_IO);
 	assert_int_equal(id->sqes, 0x66);
 	assert_int_equal(id->cqes, 0x44);
