@@ -53,6 +53,14 @@ static void connect_refuse(struct target_req *req, const struct refusal *r)
 	target_req_respond(req, r->status);
 }
 
+/* CAP.MQES speaks of I/O queues; an admin queue may have as many entries as the discovery log says, however few those have. */
+static uint32_t max_entries(const struct target_req *req)
+{
+	uint32_t io = req->queue->target->opts.max_queue_size;
+
+	return connect_cmd(req)->qid ? io : max_u32(io, TARGET_ADMIN_QSIZE);
+}
+
 /* What can be seen from the command alone. */
 static bool connect_check(const struct target_req *req, struct refusal *r)
 {
@@ -73,7 +81,7 @@ static bool connect_check(const struct target_req *req, struct refusal *r)
 	why = nqn_check_wire(data->subsysnqn, &len);
 	if (why)
 		return bad(r, IN_DATA(subsysnqn), why);
-	if (!sqsize || sqsize >= req->queue->target->opts.max_queue_size)
+	if (!sqsize || sqsize >= max_entries(req))
 		return bad(r, IN_CMD(sqsize), "the queue size is not within 2 and MQES");
 	if (!cmd->qid && le16toh(data->cntlid) != NVMF_CNTLID_DYNAMIC)
 		return bad(r, IN_DATA(cntlid), "ctrls are dynamic: an admin Connect must ask for FFFFh");

@@ -10,8 +10,6 @@
 #include "proto/uri.h"
 #include "target/target.h"
 
-#define ADMIN_QUEUE_SIZE 32
-
 /* A window of the log: entries outside of it are counted, not built. */
 struct log_window {
 	uint64_t offset, end;
@@ -56,7 +54,7 @@ static void entry_of_port(const struct target_port *port, const char *local, str
 	e->treq = NVMF_TREQ_DISABLE_SQFLOW;
 	e->portid = port->portid;
 	e->cntlid = NVMF_CNTLID_DYNAMIC;
-	e->asqsz = ADMIN_QUEUE_SIZE;
+	e->asqsz = TARGET_ADMIN_QSIZE;
 	snprintf(e->trsvcid, sizeof(e->trsvcid), "%s", port->trsvcid);
 	/* A host can't connect to 0.0.0.0: it gets the address it has found us by. */
 	if (port->wildcard) {
@@ -101,7 +99,7 @@ static void log_referrals(const struct target_ctrl *c, struct log_window *w)
 			.subtype = NVME_NQN_DISC,
 			.portid = r->portid,
 			.cntlid = NVMF_CNTLID_DYNAMIC,
-			.asqsz = ADMIN_QUEUE_SIZE,
+			.asqsz = TARGET_ADMIN_QSIZE,
 			.subnqn = NVMF_DISC_NQN,
 		};
 

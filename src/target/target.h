@@ -30,6 +30,7 @@
 #include "target/fault.h"
 #include "transport/target_ops.h"
 
+#define TARGET_ADMIN_QSIZE    32      /* entries an admin queue may always have (ASQSZ) */
 #define TARGET_AERL	      3	      /* 0's based: four asynchronous event requests may be outstanding */
 #define TARGET_ACL	      3	      /* 0's based: abort command limit */
 #define TARGET_KAS	      10      /* keep alive granularity, 100 ms units */

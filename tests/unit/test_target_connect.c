@@ -103,6 +103,34 @@ static void each_refusal_has_its_status_and_field(void **state)
 	no_ctrl_is_left();
 }
 
+/* MQES is about I/O queues: an admin queue may have 32 entries, as the discovery log says. */
+static void small_io_queues_leave_the_admin_queue_its_size(void **state)
+{
+	struct th_connect c = th_connect_admin();
+	struct nvof_target_opts opts;
+	struct nvof_target *small;
+	struct th_queue *admin, *q;
+	uint16_t cntlid;
+
+	nvof_target_opts_init(&opts);
+	opts.max_queue_size = 16;
+	small = th_target_opts(&opts);
+	th_add_subsys(small, SUBNQN);
+	admin = th_admin(small, &cntlid);
+	assert_int_equal(th_property_get(admin, NVME_REG_CAP, true) & 0xffff, 15);
+	q = th_open(small);
+	c.sqsize = 32;
+	assert_status(th_connect(q, &c), INVALID_PARAM);
+	c = th_connect_io(1, cntlid);
+	c.sqsize = 16;
+	assert_status(th_connect(q, &c), INVALID_PARAM);
+	c.sqsize = 15;
+	assert_status(th_connect(q, &c), 0);
+	th_close(q);
+	th_close(admin);
+	nvof_target_free(small);
+}
+
 static void a_host_that_is_not_on_the_list_is_an_invalid_host(void **state)
 {
 	struct th_connect c = th_connect_admin();
@@ -410,6 +438,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(host_identity_that_is_no_identity_is_refused_by_field),
 		cmocka_unit_test(each_refusal_has_its_status_and_field),
+		cmocka_unit_test(small_io_queues_leave_the_admin_queue_its_size),
 		cmocka_unit_test(a_host_that_is_not_on_the_list_is_an_invalid_host),
 		cmocka_unit_test(an_io_queue_must_match_its_admin_queue),
 		cmocka_unit_test(an_io_queue_by_another_port_is_refused),
