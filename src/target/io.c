@@ -54,12 +54,16 @@ static uint16_t begin_flush(struct target_req *req)
 	return target_ns_get(req, req->queue->ctrl->subsys, le32toh(req->sqe.nsid)) ? 0 : ST(INVALID_NS);
 }
 
+/* Linux always sends room for all the ranges there can be: more data than the number of ranges asks for is fine. */
 static uint16_t begin_dsm(struct target_req *req)
 {
 	if (!target_ns_get(req, req->queue->ctrl->subsys, le32toh(req->sqe.nsid)))
 		return ST(INVALID_NS);
+	if (req->sgl_len < target_dsm_nr(req) * sizeof(struct nvme_dsm_range) ||
+	    req->sgl_len > DSM_RANGES_MAX * sizeof(struct nvme_dsm_range))
+		return ST(SGL_INVALID_DATA);
 	req->dir = DATA_TO_CTRL;
-	req->data_len = ((le32toh(req->sqe.cdw10) & 0xff) + 1) * sizeof(struct nvme_dsm_range);
+	req->data_len = req->sgl_len;
 	return 0;
 }
 

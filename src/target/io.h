@@ -5,6 +5,8 @@
 
 #include "target/target.h"
 
+#define DSM_RANGES_MAX 256
+
 struct io_state {
 	struct backend_io io;
 	/* commands of several steps (io_steps.c) */
@@ -27,6 +29,12 @@ static inline struct io_state *io_state(struct target_req *req)
 static inline struct target_req *io_req(struct backend_io *io)
 {
 	return container_of((void *)container_of(io, struct io_state, io), struct target_req, scratch);
+}
+
+/* Ranges of a Dataset Management command. */
+static inline uint32_t target_dsm_nr(const struct target_req *req)
+{
+	return (le32toh(req->sqe.cdw10) & 0xff) + 1;
 }
 
 uint16_t target_io_status(enum backend_op op, int result);

@@ -71,7 +71,7 @@ static void steps_start(struct target_req *req, bool (*next)(struct target_req *
 
 static struct nvme_dsm_range *dsm_ranges(struct target_req *req, uint32_t *nr)
 {
-	*nr = req->data_len / sizeof(struct nvme_dsm_range);
+	*nr = target_dsm_nr(req);
 	return req->buf;
 }
 

@@ -181,6 +181,27 @@ static void verify_reads_without_data(void **state)
 		assert_int_equal(rw(nvme_cmd_verify, nsid, 1, NSZE - 1, NULL, 0), 0);
 }
 
+/* What Linux sends: room for 256 ranges, of which the command names a few. */
+static void ranges_may_come_in_a_larger_buffer(void **state)
+{
+	static const uint8_t zeroes[4096];
+	struct nvme_dsm_range r[257] = {
+		{ .slba = htole64(8), .nlb = htole32(8) },
+		{ .slba = htole64(16), .nlb = htole32(8) }, /* not named */
+		{ .slba = htole64(UINT64_MAX), .nlb = htole32(1) },
+	};
+
+	for (uint32_t nsid = MEM; nsid <= FILE_; nsid++) {
+		assert_int_equal(rw(nvme_cmd_write, nsid, 0, NSZE, buf, NSZE * 512), 0);
+		assert_status(th_cmd(io, th_sqe(nvme_cmd_dsm, nsid, 0, 4, 0), r, 4096), 0);
+		assert_int_equal(rw(nvme_cmd_read, nsid, 0, NSZE, back, NSZE * 512), 0);
+		assert_memory_equal(back, buf, 4096);
+		assert_memory_equal(back + 4096, zeroes, 4096);
+		assert_memory_equal(back + 8192, buf + 8192, 4096);
+		assert_status(th_cmd(io, th_sqe(nvme_cmd_dsm, nsid, 0, 4, 0), r, 4096 + 16), ST(SGL_INVALID_DATA));
+	}
+}
+
 /* C100 */
 static void an_sgl_of_another_length_is_refused(void **state)
 {
@@ -295,6 +316,7 @@ int main(void)
 		TEST(nothing_reaches_past_the_end),
 		TEST(deallocate_checks_all_ranges_before_any),
 		TEST(deallocated_blocks_read_as_zeroes),
+		TEST(ranges_may_come_in_a_larger_buffer),
 		TEST(zeroes_are_written),
 		TEST(compare_finds_one_different_bit),
 		TEST(verify_reads_without_data),
