@@ -635,8 +635,7 @@ static void a_lost_queue_ends_every_io_once(void **state)
 	scene_free(s);
 }
 
-/* C039 */
-static void a_queue_is_never_filled_to_its_last_entry(void **state)
+static void expect_one_entry_stays_empty(bool flow)
 {
 	struct peer *p = peer_new();
 	struct nvof_connect_opts opts;
@@ -647,6 +646,7 @@ static void a_queue_is_never_filled_to_its_last_entry(void **state)
 
 	p->script.mqes = 3;
 	peer_connect_opts(p, &opts);
+	opts.disable_sqflow = !flow;
 	peer_live(p, &opts);
 	assert_int_equal(nvof_ctrl_queue_size(p->ctrl), 4);
 	assert_int_equal(nvof_ns_open(p->ctrl, 1, ns_opened, &s), 0);
@@ -659,6 +659,13 @@ static void a_queue_is_never_filled_to_its_last_entry(void **state)
 	for (i = 0; i < 3; i++)
 		assert_int_equal(io[i].ended, 1);
 	assert_int_equal(io[3].ended, 0);
+}
+
+/* C039 */
+static void a_queue_is_never_filled_to_its_last_entry(void **state)
+{
+	expect_one_entry_stays_empty(true);
+	expect_one_entry_stays_empty(false);
 }
 
 int main(void)

@@ -296,6 +296,7 @@ static void never_more_than_the_queue_holds_less_one_is_under_way(void **state)
 	fake_free(f);
 }
 
+/* C009 */
 static void io_before_live_is_refused(void **state)
 {
 	struct fake *f = fake_new();

@@ -2,6 +2,7 @@
 /* The host and the target of this library together, over each transport: what one side says the other must understand. */
 #include <nvof/nvof.h>
 #include <nvof/target.h>
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -378,22 +379,61 @@ static void an_event_loop_of_one_s_own_can_wait_for_the_fd(struct world *w)
 	nvof_ctrl_free(ctrl);
 }
 
+static int count_entries(const char *folder)
+{
+	DIR *d = opendir(folder);
+	int n = 0;
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
 /* C092 */
 static void many_connects_and_disconnects_leave_the_target_empty(struct world *w)
 {
+	int i, fds = 0, threads = 0;
 	char *status;
-	int i;
 
-	for (i = 0; i < 30; i++) {
+	for (i = 3; i <= 64; i++)
+		add_ns(w, "null:1M", (uint32_t)i, 512);
+	for (i = 0; i < 200; i++) {
 		struct nvof_ctrl *ctrl = connected(w);
+		uint32_t *nsids;
+		size_t n;
 
+		if (i % 3 == 0) {
+			assert_int_equal(nvof_ns_list_sync(ctrl, &nsids, &n), 0);
+			assert_int_equal(n, 64);
+			free(nsids);
+		}
+		if (i == 100) {
+			fds = count_entries("/proc/self/fd");
+			threads = count_entries("/proc/self/task");
+		}
 		if (i % 2)
 			assert_int_equal(nvof_ctrl_disconnect_sync(ctrl), 0);
 		nvof_ctrl_free(ctrl);
 	}
-	status = nvof_target_status_json(w->t);
-	assert_non_null(status);
-	free(status);
+	{
+		struct nvof_ctrl *ctrl = connected(w);
+		int now = 0;
+
+		/* The target may still be closing its side of the last ones. */
+		for (i = 0; i < 500 && (!i || now > fds); i++) {
+			nvof_ctx_poll(w->ctx, 10000);
+			now = count_entries("/proc/self/fd");
+		}
+		assert_true(now <= fds);
+		assert_int_equal(count_entries("/proc/self/task"), threads);
+		status = nvof_target_status_json(w->t);
+		assert_non_null(status);
+		assert_non_null(strstr(status, "\"cntlid\""));
+		assert_null(strstr(strstr(status, "\"cntlid\"") + 1, "\"cntlid\"")); /* ours alone */
+		free(status);
+		nvof_ctrl_free(ctrl);
+	}
 }
 
 static const struct {
