@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host's data path against a target that splits, reorders, repeats, lies and corrupts. */
 #include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -222,6 +225,7 @@ static void success_without_last_or_unexpected_is_refused(void **state)
 	scene_free(s);
 }
 
+/* C098 */
 static void a_response_after_success_is_no_second_completion(void **state)
 {
 	struct scene *s = scene_new(&plain);
@@ -239,6 +243,7 @@ static void a_response_after_success_is_no_second_completion(void **state)
 	scene_free(s);
 }
 
+/* C047: what a short answer left out is never taken for data */
 static void success_with_too_little_data_is_refused(void **state)
 {
 	struct scene *s = scene_new(&plain);
@@ -433,6 +438,54 @@ static void several_r2ts_in_any_order_are_served(void **state)
 	peer_sends_cqe(s->c, cid, 0, 0);
 	expect_ended(s, 0);
 	scene_free(s);
+}
+
+/* The host's end of a connection that the peer accepted. */
+static int host_fd_of(const struct peer_conn *c)
+{
+	struct sockaddr_in want, have;
+	socklen_t len = sizeof(want);
+	int fd;
+
+	assert_int_equal(getpeername(c->fd, (struct sockaddr *)&want, &len), 0);
+	for (fd = 3; fd < 1024; fd++) {
+		len = sizeof(have);
+		if (!getsockname(fd, (struct sockaddr *)&have, &len) && have.sin_port == want.sin_port)
+			return fd;
+	}
+	fail_msg("no such socket in this process");
+	return -1;
+}
+
+/* C111 */
+static void a_socket_that_takes_little_is_waited_for_without_spinning(void **state)
+{
+	const struct how *hows[] = { &no_inline, &digests };
+	size_t h;
+
+	for (h = 0; h < ARRAY_SIZE(hows); h++) {
+		struct scene *s = scene_new(hows[h]);
+		struct pollfd pfd = { .fd = nvof_ctx_fd(s->p->ctx), .events = POLLIN };
+		int small = 4096, i;
+		struct peer_pdu cmd;
+
+		assert_int_equal(setsockopt(host_fd_of(s->c), SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
+		writes(s, BUF_LEN);
+		cmd = peer_gets(s->p, nvme_cmd_write);
+		peer_sends_r2t(s->c, cmd.pdu.cmd.sqe.cid, 5, 0, BUF_LEN);
+		/* The peer reads nothing: once the socket is full there is nothing to do, and the host knows it. */
+		for (i = 0; i < 100; i++) {
+			nvof_ctx_poll(s->p->ctx, 0);
+			if (nvof_ctx_prepare_wait(s->p->ctx) && !poll(&pfd, 1, 50))
+				break;
+		}
+		assert_true(i < 100);
+		expect_h2c(s, cmd.pdu.cmd.sqe.cid, 5, 0, BUF_LEN, 128 * 1024);
+		peer_sends_cqe(s->c, cmd.pdu.cmd.sqe.cid, 0, 0);
+		expect_ended(s, 0);
+		peer_pdu_clear(&cmd);
+		scene_free(s);
+	}
 }
 
 static void r2ts_out_of_range_or_turn_are_refused(void **state)
@@ -682,6 +735,7 @@ int main(void)
 		cmocka_unit_test(a_bad_header_digest_ends_the_connection),
 		cmocka_unit_test(h2cdata_keeps_to_maxh2cdata),
 		cmocka_unit_test(several_r2ts_in_any_order_are_served),
+		cmocka_unit_test(a_socket_that_takes_little_is_waited_for_without_spinning),
 		cmocka_unit_test(r2ts_out_of_range_or_turn_are_refused),
 		cmocka_unit_test(an_r2t_for_a_read_or_in_capsule_write_is_refused),
 		cmocka_unit_test(in_capsule_data_keeps_to_ioccsz),

@@ -47,6 +47,7 @@ static enum fake_answer look_at_connect(struct fake *f, struct fake_queue *fq, s
 	return FAKE_DEFAULT;
 }
 
+/* C065 */
 static void connect_says_what_the_specification_asks_for(void **state)
 {
 	struct fake *f = fake_new();
@@ -213,6 +214,7 @@ static void each_refusal_of_connect_has_its_own_words(void **state)
 	}
 }
 
+/* C134 in part */
 static void a_target_that_demands_authentication_is_named(void **state)
 {
 	struct fake *f = fake_new();
@@ -502,6 +504,7 @@ static void mnan_and_nn_that_disagree_are_no_reason_to_refuse(void **state)
 	}
 }
 
+/* C103 */
 static void in_capsule_data_follows_ioccsz(void **state)
 {
 	static const uint32_t ioccsz[] = { 4, 260 }, len[] = { 0, 4096 };

@@ -149,6 +149,7 @@ static void a_host_id_goes_out_as_given_with_a_warning(void **state)
 	fake_free(f);
 }
 
+/* C002 */
 static void the_warning_names_both_ids(void **state)
 {
 	struct nvof_ctx_opts co;
@@ -214,6 +215,7 @@ static void id_text(const char *nqn, const char *stored_nqn, const char *stored_
 	uuid_format(id, text);
 }
 
+/* C002 */
 static void the_host_id_follows_the_rules(void **state)
 {
 	char a[37], b[37];

@@ -246,6 +246,7 @@ static void thousands_of_namespaces_are_listed(struct world *w)
 	nvof_ctrl_free(ctrl);
 }
 
+/* C068 */
 static void changes_of_namespaces_are_told(struct world *w)
 {
 	struct nvof_ctrl *ctrl = connected(w);

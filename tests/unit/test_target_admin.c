@@ -413,18 +413,26 @@ static void keep_alive_is_answered(void **state)
 static void a_silent_host_loses_its_ctrl(void **state)
 {
 	struct th_connect c = th_connect_admin();
-	struct th_queue *q = th_open(t), *io;
+	struct th_queue *q = th_open(t), *io, *again;
 	struct th_cpl cpl;
 
 	c.kato = 1; /* rounded up to one second */
 	cpl = th_connect(q, &c);
 	th_property_set(q, NVME_REG_CC, TH_CC_EN);
 	io = th_io(t, 1, (uint16_t)cpl.dw0);
+	/* The same host comes back before its old association has run out: it is let in at once. */
+	again = th_open(t);
+	c.kato = 0;
+	assert_status(th_connect(again, &c), 0);
+	assert_false(th_closed(q));
 	th_wait_closed(q);
 	th_wait_closed(io);
 	th_close(io);
 	th_close(q);
+	assert_false(th_closed(again));
 	assert_false(th_closed(admin)); /* KATO 0: no timer */
+	th_close(again);
+	assert_int_equal(target_subsys_find(t, SUBNQN)->nr_ctrls, 1);
 }
 
 /* C030 */

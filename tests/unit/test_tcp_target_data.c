@@ -147,6 +147,7 @@ static void all_data_of_a_command_is_asked_for_by_one_r2t(void **state)
 	free(data);
 }
 
+/* C096 */
 static void data_may_be_asked_for_in_several_r2ts_one_at_a_time(void **state)
 {
 	struct raw r;
