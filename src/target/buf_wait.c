@@ -57,8 +57,10 @@ void target_buf_wait_init(struct target_thread *th)
 	loop_defer_init(&th->feed, feed);
 }
 
-void target_buf_feed(struct target_thread *th)
+/* Every buffer goes back by here: it may be the last one in use, and then nobody else would wake those who wait. */
+void target_buf_put(struct target_thread *th, void *buf, size_t room)
 {
+	bufs_put(&th->bufs, buf, room);
 	if (unlikely(!cds_list_empty(&th->waiting)))
 		loop_defer(th->loop, &th->feed);
 }

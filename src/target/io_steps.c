@@ -11,7 +11,7 @@ static void steps_end(struct target_req *req)
 	struct io_state *st = io_state(req);
 
 	if (st->buf)
-		bufs_put(&req->queue->thread->bufs, st->buf, st->buf_len);
+		target_buf_put(req->queue->thread, st->buf, st->buf_len);
 	target_ns_idle(req);
 	target_req_respond(req, st->status);
 }

@@ -264,9 +264,8 @@ void target_req_end(struct target_req *req)
 		target_req_unpark(req);
 	target_ns_put(req);
 	if (req->buf) {
-		bufs_put(&q->thread->bufs, req->buf, req->buf_len);
+		target_buf_put(q->thread, req->buf, req->buf_len);
 		req->buf = NULL;
-		target_buf_feed(q->thread);
 	}
 	req->active = false;
 	q->nr_active--;

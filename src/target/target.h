@@ -333,7 +333,7 @@ void target_req_unpark(struct target_req *req);
 void target_buf_wait_init(struct target_thread *th);
 bool target_buf_short(const struct target_req *req, uint32_t len); /* then: target_buf_wait(), and somebody else goes on with req */
 void target_buf_wait(struct target_req *req);
-void target_buf_feed(struct target_thread *th); /* a buffer came back */
+void target_buf_put(struct target_thread *th, void *buf, size_t room); /* what bufs_get() gave comes back; feeds those who wait */
 
 /* ctrl.c */
 struct target_ctrl *target_ctrl_new(struct target_subsys *s, struct target_port *port, const char *hostnqn,

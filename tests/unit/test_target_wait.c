@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "target/backend/common.h"
+
 #define LEN  (64 << 10)
 #define NLB  (LEN / 512)
 #define ROOM 4 /* buffers of LEN that may be in use */
@@ -146,6 +148,49 @@ static void a_request_larger_than_all_gets_its_turn_alone(void **state)
 	free(big);
 }
 
+/* A backend that keeps what it is asked until the test ends it. */
+static struct backend_io *kept[2];
+static int nr_kept;
+
+static void keep(struct backend *b, struct backend_io *bio)
+{
+	kept[nr_kept++] = bio;
+}
+
+static void end_kept(struct loop_work *work)
+{
+	struct backend_io *bio = container_of(work, struct backend_io, work);
+
+	bio->done(bio, 0);
+}
+
+/* Verify and Compare have buffers of their own, of whose return those who wait must hear as well. */
+static void the_buffers_of_verify_feed_those_who_wait(void **state)
+{
+	struct backend_ops keeps = mem_backend_ops;
+	struct th_cmd *verify[2], *cmd[NR];
+
+	keeps.submit = keep;
+	keeps.map = NULL;
+	th_ns(t, SUBNQN, MEM)->backend->ops = &keeps;
+	nr_kept = 0;
+	for (int i = 0; i < 2; i++) /* 128 KiB each: all there is */
+		verify[i] = th_send(io[0], th_rw(nvme_cmd_verify, MEM, 0, 256), NULL, 0);
+	for (int i = 0; i < NR; i++)
+		cmd[i] = th_send(io[0], th_rw(nvme_cmd_write, FILE_, (uint64_t)i * NLB, NLB), data[i], LEN);
+	th_sync(io[0]);
+	assert_int_equal(nr_kept, 2);
+	assert_false(th_done(cmd[0]));
+	for (int i = 0; i < 2; i++) {
+		loop_work_init(&kept[i]->work, end_kept);
+		loop_post(kept[i]->loop, &kept[i]->work);
+		assert_status(th_wait(verify[i]), 0);
+	}
+	for (int i = 0; i < NR; i++)
+		assert_status(th_wait(cmd[i]), 0);
+	th_ns(t, SUBNQN, MEM)->backend->ops = &mem_backend_ops;
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -155,6 +200,7 @@ int main(void)
 		TEST(reads_that_wait_are_all_done_in_turn),
 		TEST(a_connection_that_ends_leaves_the_line),
 		TEST(a_request_larger_than_all_gets_its_turn_alone),
+		TEST(the_buffers_of_verify_feed_those_who_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
