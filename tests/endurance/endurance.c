@@ -359,6 +359,7 @@ int main(int argc, char **argv)
 	struct run *r = calloc(1, sizeof(*r));
 	long rss_before, rss_after;
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("seed %" PRIu64 "\n", seed);
 	start(r, seed);
 	sweep_until_done(r, true);
