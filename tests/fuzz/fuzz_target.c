@@ -11,9 +11,11 @@
 #include <string.h>
 
 #include "hosts.h"
+#include "target/backend/common.h"
 #include "target/target.h"
 
 #define SUBNQN "nqn.2024-01.org.example:fuzz"
+#define LISTEN "tcp:127.0.0.1:0"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,6 +41,46 @@ static void say(void *arg, enum nvof_log_level level, const char *msg)
 		fprintf(stderr, "%s\n", msg);
 }
 
+/* ---- a backend that takes its time, as a disk does ---- */
+
+#define LATER_NS NSEC_PER_MSEC
+
+struct later {
+	struct timer timer;
+	struct backend *b;
+	struct backend_io *io;
+};
+
+static void later_over(struct timer *timer)
+{
+	struct later *l = container_of(timer, struct later, timer);
+
+	mem_backend_ops.submit(l->b, l->io);
+	free(l);
+}
+
+static void later_submit(struct backend *b, struct backend_io *io)
+{
+	struct later *l = malloc(sizeof(*l));
+
+	*l = (struct later){ .b = b, .io = io };
+	timer_init(&l->timer, later_over);
+	timer_set(io->loop, &l->timer, loop_now(io->loop) + LATER_NS);
+}
+
+static void backend_be_slow(struct nvof_target *t, uint32_t nsid)
+{
+	static struct backend_ops slow_ops;
+	struct target_ns *ns = ns_table_find(target_subsys_find(t, SUBNQN)->table, nsid);
+
+	slow_ops = mem_backend_ops;
+	slow_ops.submit = later_submit;
+	slow_ops.map = NULL; /* its memory is not to be sent from */
+	ns->backend->ops = &slow_ops;
+}
+
+/* ---- the target ---- */
+
 static struct nvof_target *target_make(struct sim_input *in, struct hosts *h)
 {
 	uint8_t conf = sim_u8(in), fault = sim_u8(in), cpda = sim_u8(in), sizes = sim_u8(in);
@@ -59,7 +101,7 @@ static struct nvof_target *target_make(struct sim_input *in, struct hosts *h)
 	o.log_level = NVOF_LOG_DEBUG;
 	h->sndbuf = conf & 64 ? 4608 : 0;
 	h->faulty = fault;
-	if (nvof_target_new(&o, &t) || nvof_target_listen(t, "tcp:127.0.0.1:0", NULL, 0) || nvof_target_add_subsys(t, SUBNQN, NULL))
+	if (nvof_target_new(&o, &t) || nvof_target_listen(t, LISTEN, NULL, 0) || nvof_target_add_subsys(t, SUBNQN, NULL))
 		abort();
 	nvof_target_ns_opts_init(&ns);
 	ns.backend = "mem:256K";
@@ -72,6 +114,11 @@ static struct nvof_target *target_make(struct sim_input *in, struct hosts *h)
 	port = cds_list_first_entry(&t->ports, struct target_port, link);
 	port->params.cpda = cpda & NVME_TCP_PDA_MAX;
 	port->params.maxh2cdata = 4096u << (sizes & 7);
+	if (sizes & 8)
+		backend_be_slow(t, 1);
+	h->few_buffers = sizes & 16;
+	for (uint32_t i = 0; i < t->nr_threads && h->few_buffers; i++)
+		t->threads[i].bufs.use_max = 8192; /* requests must wait for buffers */
 	h->cpda = port->params.cpda;
 	h->max_data = max_u32(max_u32(NVME_TCP_ADMIN_CAPSULE_DATA, port->params.inline_len), port->params.maxh2cdata);
 	if (fault)
@@ -116,6 +163,8 @@ static void target_change(struct nvof_target *t, struct hosts *h, struct sim_inp
 	case 6:
 		if (arg & 1)
 			nvof_target_add_referral(t, "tcp", "192.0.2.9", "8009");
+		else if (arg & 2)
+			nvof_target_remove_referral(t, "tcp", "192.0.2.9", "8009");
 		else
 			free(nvof_target_status_json(t));
 		break;
@@ -124,6 +173,8 @@ static void target_change(struct nvof_target *t, struct hosts *h, struct sim_inp
 			nvof_target_remove_subsys(t, SUBNQN);
 		else if (arg & 2)
 			nvof_target_drain(t, arg);
+		else if (arg & 4)
+			nvof_target_unlisten(t, LISTEN);
 		break;
 	}
 }

@@ -216,17 +216,19 @@ static size_t link_read(struct hosts *h, struct hosts_link *l)
 }
 
 /* The target may have more to say once there is room again. */
-void hosts_read(struct hosts *h)
+size_t hosts_read(struct hosts *h)
 {
-	size_t all;
+	size_t all = 0, some;
 
 	do {
-		all = 0;
+		some = 0;
 		for (int i = 0; i < HOSTS_MAX; i++)
-			all += link_read(h, &h->links[i]);
-		if (all)
+			some += link_read(h, &h->links[i]);
+		if (some)
 			sim_settle();
-	} while (all > (h->sndbuf ? 0 : 64u << 10));
+		all += some;
+	} while (some > (h->sndbuf ? 0 : 64u << 10));
+	return all;
 }
 
 /* ---- sending ---- */
@@ -316,7 +318,7 @@ static void do_connect(struct hosts *h, struct sim_input *in, uint8_t how)
 		.opcode = NVMF_OPCODE,
 		.fctype = NVMF_CONNECT,
 		.qid = htole16(io ? h->next_qid : 0),
-		.sqsize = htole16(io ? 3 : 31),
+		.sqsize = htole16(io ? 15 : 31),
 		.cattr = how & 2 ? NVMF_CATTR_DISABLE_SQFLOW : 0,
 	};
 	struct nvmf_connect_data data = { .cntlid = htole16(io ? h->cntlid : 0xffff), .hostid = { 1, 2, 3 } };
@@ -549,17 +551,31 @@ struct hosts *hosts_new(const char *subnqn)
 	return h;
 }
 
+static bool data_awaited(const struct hosts *h)
+{
+	for (int i = 0; i < HOSTS_MAX; i++)
+		for (int j = 0; j < HOSTS_CMDS; j++)
+			if (h->links[i].cmds[j].used && h->links[i].cmds[j].r2t)
+				return true;
+	return false;
+}
+
 /* Long enough for everything that the target itself waits for. */
 void hosts_check(struct hosts *h)
 {
+	int quiet = 0;
+
 	for (int i = 0; i < HOSTS_MAX; i++)
 		h->links[i].deaf = false;
-	for (int i = 0; i < 3; i++) {
+	while (quiet < 3) {
 		sim_advance(700 * NSEC_PER_MSEC);
 		sim_settle();
-		hosts_read(h);
+		quiet = hosts_read(h) ? 0 : quiet + 1;
 	}
-	for (int i = 0; i < HOSTS_MAX && !h->faulty; i++) {
+	/* Who waits for a buffer waits for the hosts that have one and do not bring the data. */
+	if (h->faulty || (h->few_buffers && data_awaited(h)))
+		return;
+	for (int i = 0; i < HOSTS_MAX; i++) {
 		struct hosts_link *l = &h->links[i];
 
 		if (l->fd < 0 || l->closed || l->muddled || l->to.data_len != l->to.data_done)

@@ -48,7 +48,8 @@ struct hosts {
 	int sndbuf;
 	uint8_t cpda;
 	uint32_t max_data;
-	bool faulty;  /* the target was told to be slow or silent */
+	bool faulty; /* the target was told to be slow or silent */
+	bool few_buffers;
 	uint32_t cut; /* bytes of one send; 0: all */
 	struct {
 		uint16_t pos;
@@ -62,7 +63,7 @@ struct hosts {
 struct hosts *hosts_new(const char *subnqn);
 void hosts_free(struct hosts *h);
 void hosts_step(struct hosts *h, struct nvof_target *t, struct sim_input *in, uint8_t what, uint8_t how);
-void hosts_read(struct hosts *h);
+size_t hosts_read(struct hosts *h); /* returns how much came */
 void hosts_check(struct hosts *h);
 
 #endif
