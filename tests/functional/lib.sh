@@ -117,6 +117,7 @@ start_target() {
 
 start_tcp_target() {
 	local n=${#target_pids[@]} i
+	rm -f "$work/target.$n.out" # of one that was stopped: what it said is not what the next one says
 	"$NVOF" target --listen "${LISTEN:-tcp:127.0.0.1:0}" "$@" >"$work/target.$n.out" 2>"$work/target.$n.err" </dev/null &
 	target_pid=$!
 	target_pids+=("$target_pid")
