@@ -4,9 +4,13 @@
 
 kernel_nqn=nqn.2014-08.org.nvmexpress:kernel
 kernel_blocks=([1]=512 [2]=4096)
+# The guest's port by how many bytes it takes inside a command. 1024 are those of Connect: without them not even the kernel's own host is let in.
+kernel_inline=([16384]=4420 [1024]=4421 [4096]=4422 [0]=4424)
+kernel_small_queues=4423
 
 # Namespace 1 has blocks of 512 bytes, namespace 2 of 4096. The kernel's log shows each queue that the target adds.
 kernel_target() {
+	local port
 	guest "
 		modprobe -a nvmet-tcp nvme-tcp &&
 		echo 'module nvmet +p' >/sys/kernel/debug/dynamic_debug/control &&
@@ -15,8 +19,14 @@ kernel_target() {
 		nvmet_subsystem $kernel_nqn KERNEL1 &&
 		nvmet_namespace $kernel_nqn 1 /dev/ram0 &&
 		nvmet_namespace $kernel_nqn 2 /dev/nullb0 &&
-		nvmet_port 1 tcp 0.0.0.0 4420 $kernel_nqn"
-	vm_await_icresp "$kernel_port" 30 || fail "no ICResp from the guest on port $kernel_port"
+		nvmet_port 1 tcp 0.0.0.0 4420 param_inline_data_size=16384 $kernel_nqn &&
+		nvmet_port 2 tcp 0.0.0.0 4421 param_inline_data_size=1024 $kernel_nqn &&
+		nvmet_port 3 tcp 0.0.0.0 4422 param_inline_data_size=4096 $kernel_nqn &&
+		nvmet_port 4 tcp 0.0.0.0 4423 param_max_queue_size=16 $kernel_nqn &&
+		nvmet_port 5 tcp 0.0.0.0 4424 param_inline_data_size=0 $kernel_nqn"
+	for port in 4420 4421 4422 4423 4424; do
+		vm_await_icresp "$(<"$vm/port.$port")" 30 || fail "no ICResp from the guest on port $port"
+	done
 }
 
 kernel_to_kernel() {

@@ -5,25 +5,50 @@
 our_nqn=nqn.2014-08.org.nvmexpress:ours
 our_file=$logs/namespace
 our_port=
+at_port=
+target_pid=
 our_at='-a 10.0.2.2 --keep-alive-tmo=60'
 
-# start_target OPTION...: on a free port; sets our_port and target_pid.
+our_ctl=$logs/ctl
+
+# start_target OPTION...: on at_port, or a free one when that is empty; sets our_port and target_pid.
 start_target() {
 	local try end
 	: >"$logs/target"
 	for try in 1 2 3; do
-		our_port=$(vm_pick_port)
+		our_port=${at_port:-$(vm_pick_port)}
 		"$nvof" target --listen "tcp:127.0.0.1:$our_port" "$@" >"$logs/target" 2>"$logs/target.err" </dev/null &
 		target_pid=$!
+		echo $target_pid >>"$targets"
 		end=$((SECONDS + 10))
 		while kill -0 "$target_pid" 2>/dev/null && [ $SECONDS -lt $end ]; do
 			! grep -q '^ready' "$logs/target" || return 0
 			sleep 0.05
 		done
-		kill "$target_pid" 2>/dev/null
+		end_target TERM
 	done
+}
+
+# end_target SIGNAL: and waits for its end.
+end_target() {
+	[ -n "$target_pid" ] || return 0
+	kill "-$1" "$target_pid" 2>/dev/null
+	wait "$target_pid" 2>/dev/null || :
+	sed -i "/^$target_pid\$/d" "$targets"
 	target_pid=
 }
+
+# own_target OPTION...: one for this check alone, with an empty file of 128 MiB for a namespace.
+own_target() {
+	our_file=$logs/own-namespace
+	truncate -s 0 "$our_file"
+	truncate -s 128M "$our_file"
+	trap 'end_target TERM' EXIT
+	start_target --subsys "$our_nqn" --control "$our_ctl" "$@"
+	target_is_ready
+}
+
+our_target_ctl() { timeout 60 "$nvof" target-ctl --control "$our_ctl" "$@"; }
 
 target_is_ready() {
 	[ -n "$target_pid" ] || { cat "$logs/target.err"; fail "no 'ready': $(tail -n 1 "$logs/target.err")"; }
@@ -50,20 +75,20 @@ kernel_discovers() {
 	target_is_alive
 }
 
-# kernel_moves QUEUES OPTION...: 64 MiB, compared in the file and after reading them back.
+# kernel_moves QUEUES OPTION...: 16 MiB, compared in the file and after reading them back.
 kernel_moves() {
 	local queues=$1
 	shift
 	truncate -s 0 "$our_file"
 	truncate -s 128M "$our_file"
-	guest "test -e /tmp/bytes64.md5 || { head -c 64M /dev/urandom >/tmp/bytes64 && md5sum </tmp/bytes64 | cut -d' ' -f1 >/tmp/bytes64.md5; }"
+	guest "test -e /tmp/bytes16.md5 || { head -c 16M /dev/urandom >/tmp/bytes16 && md5sum </tmp/bytes16 | cut -d' ' -f1 >/tmp/bytes16.md5; }"
 	guest_without_trouble "
 		ctrl=\$(nvme_connect tcp $our_nqn $our_at -s $our_port -i $queues $*)
 		test \$(cat /sys/class/nvme/\$ctrl/queue_count) = $((queues + 1))
 		dev=/dev/\$(nvme_namespace $our_nqn 1)
-		dd if=/tmp/bytes64 of=\$dev bs=1M oflag=direct status=none
-		dd if=\$dev bs=1M count=64 iflag=direct status=none | cmp - /tmp/bytes64"
-	same "bytes in the file" "$(guest "cat /tmp/bytes64.md5")" "$(head -c 64M "$our_file" | md5sum | cut -d' ' -f1)"
+		dd if=/tmp/bytes16 of=\$dev bs=1M oflag=direct status=none
+		dd if=\$dev bs=1M count=16 iflag=direct status=none | cmp - /tmp/bytes16"
+	same "bytes in the file" "$(guest "cat /tmp/bytes16.md5")" "$(head -c 16M "$our_file" | md5sum | cut -d' ' -f1)"
 }
 
 # Many small commands in flight, each block verified.
@@ -113,3 +138,4 @@ if [ -n "$target_pid" ]; then
 	check target/tcp/reset kernel_resets
 	check target/tcp/file-system kernel_keeps_files
 fi
+end_target TERM

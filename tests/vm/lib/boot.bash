@@ -23,8 +23,8 @@ vm_boot() {
 	local state=$1 timeout=$2 boot_timeout=${VM_BOOT_TIMEOUT:-180} deadline piece ended line='' word text ctl cats=()
 	shift 2
 	vm_started='' vm_exit=''
-	rm -f "$state"/*.fifo "$state"/ctl.{in,out} "$state/console"
-	mkfifo "$state"/{out,err}.fifo "$state"/ctl.{in,out}
+	rm -f "$state"/*.fifo "$state"/{ctl,monitor}.{in,out} "$state/console"
+	mkfifo "$state"/{out,err}.fifo "$state"/{ctl,monitor}.{in,out}
 	cat "$state/out.fifo" & cats+=($!)
 	cat "$state/err.fifo" >&2 & cats+=($!)
 	exec {ctl}<>"$state/ctl.out"

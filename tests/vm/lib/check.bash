@@ -15,9 +15,9 @@ check() {
 setup() {
 	local name=$1 log=$logs/log status reason
 	shift
-	( set -eE; trap 'echo "failed: $BASH_COMMAND"' ERR; "$@" ) >"$log" 2>&1
+	( shopt -s inherit_errexit; set -eE; trap 'name_failed "$BASH_COMMAND"' ERR; "$@" ) >"$log" 2>&1
 	status=$?
-	reason=$(grep -v '^failed: ' "$log" | tail -n 1 | cut -c 1-200)
+	reason=$(grep -vE '^(failed: .*|exit status [0-9]+ in the guest|NQN:.* disconnected [0-9]+ controller.*|)$' "$log" | tail -n 1 | cut -c 1-200)
 	: "${reason:=$(head -n 1 "$log" | cut -c 1-200)}"
 	case $status in
 	0) passed=$((passed + 1)); echo "ok $name" ;;
@@ -25,6 +25,9 @@ setup() {
 	*) failed=$((failed + 1)); echo "not ok $name - ${reason:-exit status $status}"; sed "s|^|$name: |" "$log" >&2 ;;
 	esac
 }
+
+# The first line of it.
+name_failed() { echo "failed: ${1%%$'\n'*}" >&2; }
 
 unwanted() {
 	local pattern
@@ -34,14 +37,15 @@ unwanted() {
 	done
 }
 
-skip() { echo "$*"; exit 77; }
-fail() { echo "$*"; exit 1; }
+# Their words go where $(...) does not catch them.
+skip() { echo "$*" >&2; exit 77; }
+fail() { echo "$*" >&2; exit 1; }
 
 # same WHAT WANTED GOT
 same() { [ "$2" = "$3" ] || fail "$1: wanted '$2', got '$3'"; }
 
 # has TEXT PIECE: the piece is in the text.
-has() { [[ $1 == *"$2"* ]] || { printf '%s\n' "$1"; fail "no '$2' in this output"; }; }
+has() { [[ $1 == *"$2"* ]] || { printf '%s\n' "$1" >&2; fail "no '$2' in this output"; }; }
 
 check_summary() {
 	echo "$passed passed, $failed failed, $skipped skipped"

@@ -23,5 +23,6 @@ vm_qemu() {
 		-device virtio-serial-pci \
 		-chardev "file,id=out,path=$state/out.fifo" -device virtserialport,chardev=out,name=out \
 		-chardev "file,id=err,path=$state/err.fifo" -device virtserialport,chardev=err,name=err \
-		-chardev "pipe,id=ctl,path=$state/ctl" -device virtserialport,chardev=ctl,name=ctl
+		-chardev "pipe,id=ctl,path=$state/ctl" -device virtserialport,chardev=ctl,name=ctl \
+		-chardev "pipe,id=monitor,path=$state/monitor" -mon chardev=monitor
 }

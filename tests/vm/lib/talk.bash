@@ -29,6 +29,9 @@ vm_tell() {
 	echo "$*" 1<>"$state/ctl.in"
 }
 
+# vm_monitor STATE COMMAND: to QEMU's monitor; what it says is of no use here. "stop" halts the guest and its clocks, "cont" lets it go on.
+vm_monitor() { echo "$2" 1<>"$1/monitor.in"; }
+
 # vm_stop STATE: ends the guest; the exit status is that of its script, after it heard "stop".
 vm_stop() {
 	local end=$((SECONDS + 10)) pid

@@ -28,6 +28,25 @@ nvme_namespace() {
 	done
 }
 
+# wait_until SECONDS COMMAND...: tries it until it succeeds.
+wait_until() {
+	local end=$((SECONDS + $1))
+	until "${@:2}"; do
+		[ $SECONDS -lt $end ] || { echo "waited $1 s in vain for: ${*:2}" >&2; return 1; }
+		sleep 0.1
+	done
+}
+
+# For wait_until. NQN NSID [MIB]
+has_namespace() { [ -b "/dev/$(nvme_namespace "$1" "$2")" ]; }
+has_no_namespace() { [ -z "$(nvme_namespace "$1" "$2")" ]; }
+namespace_has_mib() { has_namespace "$1" "$2" && [ "$(blockdev --getsize64 "/dev/$(nvme_namespace "$1" "$2")")" = $(($3 << 20)) ]; }
+has_no_ctrl() { ! grep -qxF "$1" /sys/class/nvme/nvme*/subsysnqn 2>/dev/null; }
+process_is_gone() { ! kill -0 "$1" 2>/dev/null; }
+
+# kernel_said PATTERN [LINE]: in its log, after that line.
+kernel_said() { dmesg | tail -n "+$((${2:-0} + 1))" | grep -qE "$1"; }
+
 # kernel_trouble LINE: what the kernel's log says after that line about trouble in NVMe or in the kernel itself; succeeds either way.
 kernel_trouble() {
 	dmesg | tail -n "+$(($1 + 1))" | grep -E 'BUG|WARNING|Oops|Call Trace|(nvmet?|nvme[0-9]+).*(error|fail|timeout|timer.*expired|digest|invalid|unsupported|reconnect)'
