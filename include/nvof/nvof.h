@@ -186,6 +186,11 @@ typedef void nvof_event_cb(void *arg, struct nvof_ctrl *ctrl, const struct nvof_
  * @tos:		IP type of service 0..255; -1: default
  * @loop_target:	loop transport: the target in this process; freed while the ctrl is connected, the ctrl is lost.  No ctrl may begin
  *to connect to a target that was freed
+ * @ctrl_loss_tmo_ms:	how long a ctrl that was lost is tried to be connected to again, milliseconds; 0: not at all (default): the loss
+ *ends it; -1: for ever
+ * @reconnect_delay_ms:	between two attempts, milliseconds (default 2000); the first follows the loss at once
+ * @fast_io_fail_tmo_ms: how long I/O waits for the ctrl to come back, milliseconds; then it fails with -ECONNRESET, and new I/O is refused
+ *until the ctrl is LIVE; -1: as long as it is tried (default)
  * @event:		asynchronous events and state changes; may be NULL
  * @event_arg:		first argument of @event
  */
@@ -212,6 +217,9 @@ struct nvof_connect_opts {
 	struct nvof_target *loop_target;
 	nvof_event_cb *event;
 	void *event_arg;
+	int ctrl_loss_tmo_ms;
+	unsigned int reconnect_delay_ms;
+	int fast_io_fail_tmo_ms;
 };
 
 /** nvof_connect_opts_init() - fill in the defaults named above, transport "tcp" */
@@ -264,6 +272,26 @@ NVOF_PUBLIC int nvof_ctrl_disconnect_sync(struct nvof_ctrl *ctrl);
  * gone, too. NULL is fine.  From a callback: all of that happens at the end of the turn. */
 NVOF_PUBLIC void nvof_ctrl_free(struct nvof_ctrl *ctrl);
 
+/**
+ * nvof_ctrl_reset() - close all queues and set the ctrl up again, as after a loss of the connection
+ *
+ * The number of I/O queues is negotiated anew.  I/O under way is held and sent again.  Allowed when LIVE, and only where a loss would be
+ * recovered from (@ctrl_loss_tmo_ms).  Begins at the end of the turn; NVOF_EVENT_STATE tells how it goes on.
+ *
+ * Return: 0; -ENOTCONN (not LIVE); -ENOTSUP (@ctrl_loss_tmo_ms is 0).
+ */
+NVOF_PUBLIC int nvof_ctrl_reset(struct nvof_ctrl *ctrl);
+
+/** struct nvof_recovery - how the attempts to reconnect stand (nvof_ctrl_recovery) */
+struct nvof_recovery {
+	unsigned int nr_attempts;  /* begun so far */
+	unsigned int max_attempts; /* 0: no limit */
+	unsigned int next_ms;	   /* until the next one; 0: one is under way */
+	int left_ms;		   /* until the ctrl is given up; -1: never */
+};
+/** nvof_ctrl_recovery() - Return: true: the ctrl was lost and is being reconnected, *@info says how that stands; false: it is not. */
+NVOF_PUBLIC bool nvof_ctrl_recovery(const struct nvof_ctrl *ctrl, struct nvof_recovery *info);
+
 enum nvof_ctrl_state {
 	NVOF_CTRL_NEW,
 	NVOF_CTRL_CONNECTING,
@@ -274,7 +302,8 @@ enum nvof_ctrl_state {
 };
 NVOF_PUBLIC enum nvof_ctrl_state nvof_ctrl_state(const struct nvof_ctrl *ctrl);
 NVOF_PUBLIC const char *nvof_ctrl_state_name(enum nvof_ctrl_state state);
-/** nvof_ctrl_errmsg() - why the connect failed or the ctrl was lost: what was tried, on what, what came back.  "" when neither happened. */
+/** nvof_ctrl_errmsg() - why the connect failed or the ctrl was lost, or (while it is reconnected) the last attempt failed: what was tried,
+ * on what, what came back.  "" when none of that happened. */
 NVOF_PUBLIC const char *nvof_ctrl_errmsg(const struct nvof_ctrl *ctrl);
 
 /** nvof_ctrl_id() - the Identify Controller data of a LIVE ctrl, valid until nvof_ctrl_free(); NULL before. */
@@ -282,7 +311,8 @@ NVOF_PUBLIC const struct nvme_id_ctrl *nvof_ctrl_id(const struct nvof_ctrl *ctrl
 NVOF_PUBLIC uint16_t nvof_ctrl_cntlid(const struct nvof_ctrl *ctrl);
 NVOF_PUBLIC unsigned int nvof_ctrl_nr_io_queues(const struct nvof_ctrl *ctrl); /* granted and LIVE */
 NVOF_PUBLIC unsigned int nvof_ctrl_queue_size(const struct nvof_ctrl *ctrl);   /* entries of an I/O queue; one less may be in flight */
-NVOF_PUBLIC const char *nvof_ctrl_address(const struct nvof_ctrl *ctrl);       /* "traddr=127.0.0.1,trsvcid=4420[,src_addr=..]" */
+NVOF_PUBLIC const char *nvof_ctrl_address(const struct nvof_ctrl *ctrl); /* "traddr=127.0.0.1,trsvcid=4420[,src_addr=..]"; a reconnect may
+									  * replace it */
 NVOF_PUBLIC const char *nvof_ctrl_hostnqn(const struct nvof_ctrl *ctrl);
 NVOF_PUBLIC const char *nvof_ctrl_hostid(const struct nvof_ctrl *ctrl);
 NVOF_PUBLIC const char *nvof_ctrl_subsysnqn(const struct nvof_ctrl *ctrl);
@@ -311,6 +341,8 @@ struct nvof_ctrl_stats {
 	uint64_t nr_data_digest_errors; /* reads whose data did not match its digest: ended with 22h */
 	uint64_t nr_keep_alives;	/* Keep Alive commands sent */
 	uint64_t nr_events;		/* asynchronous events received */
+	uint64_t nr_reconnects;		/* the ctrl was lost and is back, so many times */
+	uint64_t nr_retries;		/* commands that a loss interrupted and that were kept to be sent again */
 };
 NVOF_PUBLIC void nvof_ctrl_stats(const struct nvof_ctrl *ctrl, struct nvof_ctrl_stats *stats);
 
@@ -468,7 +500,11 @@ NVOF_PUBLIC unsigned int nvof_hctx_nr_free(const struct nvof_hctx *hctx);
  * end), -EAGAIN (no free slot: poll, retry), -ENOTCONN (ctrl not LIVE: see nvof_ctrl_state()), -ENOMEM.
  *
  * Status of @cb: a positive NVMe status from the ctrl; 0x0022 (Transient Transport Error) when a read's data digest was wrong;
- * -ECANCELED (disconnect), -ETIMEDOUT, -ECONNRESET and others (the ctrl was lost: nvof_ctrl_errmsg()).
+ * -ECANCELED (disconnect), -ETIMEDOUT, -ECONNRESET and others (the ctrl was lost: nvof_ctrl_errmsg()); -ENODEV (the namespace was another
+ * one or gone when the ctrl came back).
+ *
+ * With @ctrl_loss_tmo_ms a loss of the connection is not seen here: reads, writes and the other calls of this section except
+ * nvof_io_passthru() wait until the ctrl is back and are then sent (again), at most 5 times.
  *
  * NVM Command Set 1.0 section 3.2.4 (Read), 3.2.6 (Write), 3.2.1 (Compare).
  */

@@ -23,7 +23,7 @@ static void admin_done(struct host_req *req, int status, const struct nvme_cqe *
 	nvof_cb *cb = req->cb;
 	void *arg = req->arg;
 
-	tags_put(req->queue->tags, req);
+	tags_put(req);
 	cb(arg, &cpl);
 }
 
@@ -48,7 +48,7 @@ int admin_submit(struct nvof_ctrl *ctrl, const struct nvme_sqe *sqe, enum data_d
 	req->deadline = cmd_deadline(ctrl);
 	ret = queue_submit(ctrl->admin, req);
 	if (ret)
-		tags_put(&ctrl->admin_tags, req);
+		tags_put(req);
 	return ret;
 }
 

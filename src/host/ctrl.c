@@ -7,6 +7,7 @@
 #include "host/ctrl.h"
 #include "host/hctx.h"
 #include "host/ns.h"
+#include "host/ns_recheck.h"
 #include "host/queue_setup.h"
 #include "host/tags.h"
 
@@ -40,15 +41,20 @@ void ctrl_destroy(struct nvof_ctrl *ctrl)
 	ctrl->freeing = true;
 	loop_defer_cancel(&ctrl->free_work);
 	loop_defer_cancel(&ctrl->disconnect_work);
+	loop_defer_cancel(&ctrl->reset_work);
+	recovery_stop(ctrl);
 	ctrl_set_state(ctrl, NVOF_CTRL_DELETING, "freed");
 	queue_batch_free(ctrl->batch);
 	ctrl->batch = NULL;
+	timer_cancel(ctrl->loop, &ctrl->connect_timer);
 	ctrl_stop(ctrl, -ECANCELED);
 	ctrl_connect_end(ctrl, -ECANCELED);
 	ctrl_set_state(ctrl, NVOF_CTRL_DEAD, "freed");
 	ctrl->disconnect_status = 0;
 	ctrl_disconnect_end(ctrl);
 	ctx->busy--;
+	loop_defer_cancel(&ctrl->held.work);
+	ns_recheck_free(ctrl);
 	ctrl_release(ctrl);
 }
 

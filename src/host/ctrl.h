@@ -9,10 +9,13 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "host/ctx.h"
+#include "host/held.h"
 #include "host/params.h"
+#include "host/recovery.h"
 #include "host/timeline.h"
 #include "transport/host_ops.h"
 
+struct ns_recheck;
 struct queue_batch;
 
 /* The reserved slots of the admin queue's tag set, for commands of the core of which at most one is under way. */
@@ -70,7 +73,8 @@ struct nvof_ctrl {
 
 	/* what a command looks at */
 	enum nvof_ctrl_state state; /* changed by ctrl_set_state() alone */
-	bool traffic;		    /* some command was answered since the keep alive's timer looked */
+	struct held held;
+	bool traffic; /* some command was answered since the keep alive's timer looked */
 	struct cmd_timer cmd_timer;
 
 	struct error err;    /* why the connect failed or the ctrl was lost */
@@ -104,6 +108,10 @@ struct nvof_ctrl {
 	struct timer connect_timer;
 	struct timeline timeline;
 	double init_done_us, live_us;
+
+	struct recovery recovery;
+	struct loop_defer reset_work;
+	struct ns_recheck *recheck; /* under way */
 
 	/* disconnect.c */
 	nvof_connect_cb *disconnect_cb;
@@ -141,6 +149,8 @@ void ctrl_destroy(struct nvof_ctrl *ctrl);
 /* ctrl_connect.c */
 void ctrl_connect_failed(struct nvof_ctrl *ctrl, struct error *err); /* takes err's contents */
 void ctrl_connect_end(struct nvof_ctrl *ctrl, int status);
+/* The first step of a connect and of each attempt to reconnect: the admin queue.  0 or -ENOMEM with a sentence. */
+int ctrl_connect_begin(struct nvof_ctrl *ctrl, struct error *err);
 
 /* ctrl_init.c: Property Get CAP ... Set Features, on a LIVE admin queue; done when all is known, else the admin queue fails. */
 void ctrl_init_start(struct nvof_ctrl *ctrl);
@@ -150,15 +160,19 @@ void ctrl_init_done(struct nvof_ctrl *ctrl); /* ctrl_connect.c's: initialised */
 /* init_check.c: 0, or the admin queue has failed with a sentence that names the field. */
 int ctrl_check_identify(struct nvof_ctrl *ctrl);
 
-/* recovery.c: a queue that was set up failed; q->err says why. */
-void ctrl_queue_lost(struct nvof_ctrl *ctrl, struct host_queue *q);
+/* recovery.c: I/O that meets a lost connection waits for the next one. */
+bool ctrl_recovers(const struct nvof_ctrl *ctrl);
 
 /* teardown.c */
 void ctrl_refuse_io(struct nvof_ctrl *ctrl);
+/* New I/O is refused, and all that is under way or held ends with status (negative).  The queues are stopped. */
+void ctrl_end_io(struct nvof_ctrl *ctrl, int status);
 /* Stops all I/O queues together, ends their commands with status (negative), frees them. */
 void ctrl_stop_io(struct nvof_ctrl *ctrl, int status);
 /* The same for every queue, the admin queue last; and what runs beside them (keep alive, time-outs, initialisation). */
 void ctrl_stop(struct nvof_ctrl *ctrl, int status);
+/* The same, but I/O that may be sent again is held, and new I/O with it; the rest ends with status. */
+void ctrl_suspend(struct nvof_ctrl *ctrl, int status);
 
 /* disconnect.c */
 void ctrl_disconnect_end(struct nvof_ctrl *ctrl); /* of a DEAD ctrl */
@@ -179,7 +193,7 @@ void aer_start(struct nvof_ctrl *ctrl);
 uint32_t aer_supported(const struct nvof_ctrl *ctrl);
 
 /* timeouts.c */
-void cmd_timer_init(struct nvof_ctrl *ctrl);
+void cmd_timer_init(struct nvof_ctrl *ctrl); /* also after cmd_timer_stop(): time-outs count again */
 void cmd_timer_arm(struct nvof_ctrl *ctrl);
 void cmd_timer_stop(struct nvof_ctrl *ctrl);
 /* A command that is submitted now: when it is late.  No clock is read. */

@@ -49,7 +49,11 @@ static bool batch_ended_well(struct nvof_ctrl *ctrl, struct queue_batch *b)
 		return true;
 	error_copy(&err, first);
 	queue_batch_free(b);
-	ctrl_connect_failed(ctrl, &err);
+	if (ctrl->recovery.on && ctrl->state == NVOF_CTRL_CONNECTING)
+		recovery_attempt_failed(ctrl, &err);
+	else
+		ctrl_connect_failed(ctrl, &err);
+	error_clear(&err);
 	return false;
 }
 
@@ -59,7 +63,10 @@ static void ctrl_live(struct nvof_ctrl *ctrl)
 		return; /* it is being disconnected or freed: that ends the connect, too */
 	ctrl->live_us = timeline_now_us(ctrl);
 	aer_start(ctrl);
-	ctrl_connect_end(ctrl, 0);
+	if (ctrl->recovery.on)
+		recovery_done(ctrl);
+	else
+		ctrl_connect_end(ctrl, 0);
 	ctrl_tell_state(ctrl);
 }
 
@@ -71,6 +78,7 @@ static void io_queues_done(struct nvof_ctrl *ctrl, struct queue_batch *b)
 		return;
 	for (i = 0; i < b->nr; i++)
 		hctx_add_queue(b->setups[i].hctx, queue_batch_take(b, i));
+	ctrl_lend_queues(ctrl, b->nr);
 	ctrl->nr_live_queues = b->nr;
 	queue_batch_free(b);
 	ctrl_live(ctrl);
@@ -107,6 +115,11 @@ static void set_address(struct nvof_ctrl *ctrl)
 	if (asprintf(&text, "traddr=%s%s%s%s%.*s", p->traddr ? p->traddr : p->ops->name, p->trsvcid ? ",trsvcid=" : "",
 		     p->trsvcid ? p->trsvcid : "", len ? ",src_addr=" : "", len, local) < 0)
 		return;
+	/* Who looked at it has it still. */
+	if (ctrl->address && !strcmp(ctrl->address, text)) {
+		free(text);
+		return;
+	}
 	free(ctrl->address);
 	ctrl->address = text;
 }
@@ -152,9 +165,24 @@ static struct nvof_ctrl *ctrl_alloc(struct nvof_ctx *ctx)
 	ctrl_init_setup(ctrl);
 	ctrl_disconnect_setup(ctrl);
 	ctrl_shutdown_setup(ctrl);
+	held_setup(ctrl);
+	recovery_setup(ctrl);
 	keep_alive_setup(ctrl);
 	cmd_timer_setup(ctrl);
 	return ctrl;
+}
+
+int ctrl_connect_begin(struct nvof_ctrl *ctrl, struct error *err)
+{
+	ctrl->queue_size = ctrl->p.queue_size;
+	ctrl->batch = queue_batch_new(ctrl, 0, 1, admin_queue_done);
+	if (!ctrl->batch)
+		return error_set(err, -ENOMEM, "connect to %s: no memory", ctrl->p.where);
+	cmd_timer_init(ctrl);
+	timeline_start(ctrl);
+	timer_set(ctrl->loop, &ctrl->connect_timer, clock_ns() + ctrl->p.connect_tmo_ms * NSEC_PER_MSEC);
+	queue_batch_start(ctrl->batch, 1);
+	return 0;
 }
 
 int nvof_ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts, nvof_connect_cb *cb, void *arg, struct nvof_ctrl **ctrlp)
@@ -171,9 +199,7 @@ int nvof_ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts
 		free(ctrl);
 		return ctx_fail_error(ctx, &err);
 	}
-	ctrl->queue_size = ctrl->p.queue_size;
-	if (tags_init(&ctrl->admin_tags, nr_free, ADMIN_NR_SLOTS, ctrl->p.ops->req_size) ||
-	    !(ctrl->batch = queue_batch_new(ctrl, 0, 1, admin_queue_done))) {
+	if (tags_init(&ctrl->admin_tags, nr_free, ADMIN_NR_SLOTS, ctrl->p.ops->req_size)) {
 		error_set(&err, -ENOMEM, "connect to %s: no memory", ctrl->p.where);
 		goto fail;
 	}
@@ -181,20 +207,20 @@ int nvof_ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts
 		error_prefix(&err, "connect to %s", ctrl->p.where);
 		goto fail;
 	}
-	cmd_timer_init(ctrl);
 	ctrl->connect_cb = cb;
 	ctrl->connect_arg = arg;
 	ctrl->connecting = true;
 	cds_list_add_tail(&ctrl->link, &ctx->ctrls);
-	timeline_start(ctrl);
-	timer_set(ctx->loop, &ctrl->connect_timer, clock_ns() + ctrl->p.connect_tmo_ms * NSEC_PER_MSEC);
 	ctrl_set_state(ctrl, NVOF_CTRL_CONNECTING, "asked to");
-	queue_batch_start(ctrl->batch, 1);
+	if (ctrl_connect_begin(ctrl, &err)) {
+		cds_list_del(&ctrl->link);
+		ctrl->p.ops->endpoint_free(ctrl->ep);
+		goto fail;
+	}
 	*ctrlp = ctrl;
 	return 0;
 
 fail:
-	queue_batch_free(ctrl->batch);
 	tags_free(&ctrl->admin_tags);
 	ctrl_params_clear(&ctrl->p);
 	free(ctrl);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "host/ctrl.h"
+#include "host/queue_setup.h"
 
 void ctrl_disconnect_end(struct nvof_ctrl *ctrl)
 {
@@ -29,7 +30,7 @@ void ctrl_shutdown_done(struct nvof_ctrl *ctrl, int status)
 
 void ctrl_disconnect_admin_lost(struct nvof_ctrl *ctrl)
 {
-	if (ctrl->connecting)
+	if (ctrl->connecting || ctrl->recovery.on)
 		return; /* disconnect_work or free_work is to come */
 	disconnect_close(ctrl, 0);
 }
@@ -47,6 +48,14 @@ static void disconnect_work(struct loop_defer *d)
 	}
 	if (ctrl->state == NVOF_CTRL_DEAD) {
 		ctrl_disconnect_end(ctrl);
+		return;
+	}
+	if (ctrl->recovery.on) {
+		/* There is nobody to say good-bye to. */
+		recovery_stop(ctrl);
+		queue_batch_free(ctrl->batch);
+		ctrl->batch = NULL;
+		disconnect_close(ctrl, 0);
 		return;
 	}
 	keep_alive_stop(ctrl);

@@ -19,11 +19,12 @@ static struct nvof_hctx *hctx_new(struct nvof_ctrl *ctrl)
 		return NULL;
 	hctx->ctrl = ctrl;
 	/* One entry of a queue always stays empty (C039).  The reserved slot is that of Connect (C009). */
-	hctx->nr_slots = ctrl->queue_size - 1;
-	if (tags_init(&hctx->tags, hctx->nr_slots, 1, ctrl->p.ops->req_size)) {
+	if (tags_init(&hctx->own, ctrl->queue_size - 1, 1, ctrl->p.ops->req_size)) {
 		free(hctx);
 		return NULL;
 	}
+	hctx->tags = &hctx->own;
+	hctx->hold = ctrl->held.on;
 	CDS_INIT_LIST_HEAD(&hctx->stalled);
 	loop_defer_init(&hctx->retry_work, hctx_retry);
 	return hctx;
@@ -32,14 +33,17 @@ static struct nvof_hctx *hctx_new(struct nvof_ctrl *ctrl)
 void hctx_free(struct nvof_hctx *hctx)
 {
 	loop_defer_cancel(&hctx->retry_work);
-	tags_free(&hctx->tags);
+	tags_free(&hctx->own);
 	free(hctx);
 }
 
 int ctrl_alloc_hctxs(struct nvof_ctrl *ctrl, uint32_t nr_queues)
 {
-	struct nvof_hctx **hctxs = realloc(ctrl->hctxs, nr_queues * sizeof(*hctxs));
+	struct nvof_hctx **hctxs;
 
+	if (nr_queues <= ctrl->nr_hctx)
+		return 0;
+	hctxs = realloc(ctrl->hctxs, nr_queues * sizeof(*hctxs));
 	if (!hctxs)
 		return -ENOMEM;
 	ctrl->hctxs = hctxs;
@@ -59,13 +63,25 @@ struct nvof_hctx *ctrl_queue_hctx(const struct nvof_ctrl *ctrl, uint16_t qid)
 void hctx_add_queue(struct nvof_hctx *hctx, struct host_queue *q)
 {
 	hctx->queues[hctx->nr_queues++] = q;
+	hctx->tags = &hctx->own;
 	hctx->live = true;
+	/* A reconnect may bring smaller queues. */
+	tags_set_limit(&hctx->own, q->queue_size - 1);
 }
 
-void hctx_end_inflight(struct nvof_hctx *hctx, int status)
+void ctrl_lend_queues(struct nvof_ctrl *ctrl, uint32_t nr_queues)
 {
-	tags_end_inflight(&hctx->tags, NULL, status);
-	split_end_stalled(hctx, status);
+	uint32_t i, j;
+
+	for (i = nr_queues; i < ctrl->nr_hctx; i++) {
+		struct nvof_hctx *hctx = ctrl->hctxs[i], *lender = ctrl->hctxs[i % nr_queues];
+
+		for (j = 0; j < lender->nr_queues; j++)
+			hctx->queues[j] = lender->queues[j];
+		hctx->nr_queues = lender->nr_queues;
+		hctx->tags = &lender->own;
+		hctx->borrowed = hctx->live = true;
+	}
 }
 
 void hctx_req_done(struct host_req *req, int status, const struct nvme_cqe *cqe)
@@ -74,7 +90,7 @@ void hctx_req_done(struct host_req *req, int status, const struct nvme_cqe *cqe)
 	nvof_cb *cb = req->cb;
 	void *arg = req->arg;
 
-	tags_put(req->queue->tags, req);
+	tags_put(req);
 	cb(arg, &cpl);
 }
 
@@ -90,5 +106,7 @@ unsigned int nvof_ctrl_nr_hctx(const struct nvof_ctrl *ctrl)
 
 unsigned int nvof_hctx_nr_free(const struct nvof_hctx *hctx)
 {
-	return hctx->live ? hctx->nr_slots - hctx->tags.nr_busy : 0;
+	const struct host_tags *tags = hctx->tags;
+
+	return hctx->live && tags->nr_busy < tags->limit ? tags->limit - tags->nr_busy : 0;
 }

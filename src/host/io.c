@@ -21,14 +21,14 @@ static inline int io_check(const struct nvof_hctx *hctx, const struct nvof_ns *n
 	if (unlikely(!nlb || ns->ctrl != hctx->ctrl))
 		return -EINVAL;
 	if (unlikely(slba >= ns->nr_blocks || nlb > ns->nr_blocks - slba))
-		return -ERANGE;
+		return ns->gone ? -ENODEV : -ERANGE;
 	return 0;
 }
 
 /* One command for all of io, which fits. */
 static inline int io_submit(struct nvof_hctx *hctx, const struct io *io, void *buf)
 {
-	struct host_req *req = tags_get(&hctx->tags);
+	struct host_req *req = tags_get(hctx->tags);
 	int ret;
 
 	if (unlikely(!req))
@@ -49,9 +49,9 @@ static inline int io_submit(struct nvof_hctx *hctx, const struct io *io, void *b
 	req->done = hctx_req_done;
 	req->cb = io->cb;
 	req->arg = io->arg;
-	ret = hctx_submit(hctx, req);
+	ret = hctx_submit(hctx, req, true);
 	if (unlikely(ret))
-		tags_put(&hctx->tags, req);
+		tags_put(req);
 	return ret;
 }
 

@@ -15,6 +15,7 @@ struct nvof_ns {
 	uint64_t nr_blocks;
 	uint32_t max_nlb; /* blocks of one read or write */
 	uint32_t nsid_le;
+	bool gone;     /* not there any more since a reconnect, or another one: nr_blocks is 0 */
 	uint8_t shift; /* log2 of the block size */
 	uint32_t max_zeroes_nlb, max_verify_nlb;
 	uint32_t nsid;

@@ -27,6 +27,8 @@ void nvof_connect_opts_init(struct nvof_connect_opts *opts)
 	opts->io_tmo_ms = 30000;
 	opts->disable_sqflow = true;
 	opts->tos = -1;
+	opts->reconnect_delay_ms = 2000;
+	opts->fast_io_fail_tmo_ms = -1;
 }
 
 static const struct host_transport *find_transport(struct nvof_ctx *ctx, const char *name, struct error *err)
@@ -64,6 +66,13 @@ static int set_numbers(struct ctrl_params *p, const struct nvof_connect_opts *o,
 				 o->keep_alive_tmo_ms);
 	if (!o->connect_tmo_ms)
 		return error_set(err, -EINVAL, "connect_tmo 0 ms: must be at least 1");
+	if (o->ctrl_loss_tmo_ms < -1)
+		return error_set(err, -EINVAL, "ctrl_loss_tmo %d ms: 0 means no reconnect, -1 for ever, else milliseconds",
+				 o->ctrl_loss_tmo_ms);
+	if (!o->reconnect_delay_ms)
+		return error_set(err, -EINVAL, "reconnect_delay 0 ms: must be at least 1");
+	if (o->fast_io_fail_tmo_ms < -1)
+		return error_set(err, -EINVAL, "fast_io_fail_tmo %d ms: -1 turns it off, else milliseconds", o->fast_io_fail_tmo_ms);
 	if (o->tos < -1 || o->tos > 255)
 		return error_set(err, -EINVAL, "tos %d: 0 to 255, or -1 for the default", o->tos);
 	p->nr_io_queues = p->is_discovery ? 0 : o->nr_io_queues ? o->nr_io_queues : cpus_usable();
@@ -72,6 +81,9 @@ static int set_numbers(struct ctrl_params *p, const struct nvof_connect_opts *o,
 	p->connect_tmo_ms = o->connect_tmo_ms;
 	p->io_tmo_ms = o->io_tmo_ms;
 	p->setup_concurrency = o->setup_concurrency;
+	p->ctrl_loss_tmo_ms = o->ctrl_loss_tmo_ms;
+	p->reconnect_delay_ms = o->reconnect_delay_ms;
+	p->fast_io_fail_tmo_ms = o->fast_io_fail_tmo_ms;
 	p->disable_sqflow = o->disable_sqflow;
 	p->event = o->event;
 	p->event_arg = o->event_arg;

@@ -23,6 +23,9 @@ struct ctrl_params {
 	uint32_t nr_io_queues, queue_size;
 	uint32_t kato_ms, connect_tmo_ms, io_tmo_ms;
 	uint32_t setup_concurrency;
+	int ctrl_loss_tmo_ms;	      /* 0: no reconnect; -1: for ever */
+	uint32_t reconnect_delay_ms;  /* at least 1 */
+	int fast_io_fail_tmo_ms;      /* -1: I/O waits as long as the ctrl is tried */
 	struct host_link_params link; /* its texts are those above */
 	nvof_event_cb *event;
 	void *event_arg;

@@ -7,7 +7,8 @@
 #include "host/ns.h"
 #include "host/passthru.h"
 
-int io_submit_sqe(struct nvof_hctx *hctx, const struct nvme_sqe *sqe, enum data_dir dir, void *buf, size_t len, nvof_cb *cb, void *arg)
+int io_submit_sqe(struct nvof_hctx *hctx, const struct nvme_sqe *sqe, enum data_dir dir, void *buf, size_t len, bool retry, nvof_cb *cb,
+		  void *arg)
 {
 	struct host_req *req;
 	int ret;
@@ -16,7 +17,7 @@ int io_submit_sqe(struct nvof_hctx *hctx, const struct nvme_sqe *sqe, enum data_
 		return -ENOTCONN;
 	if (len > hctx->ctrl->max_transfer || len > UINT32_MAX)
 		return -EMSGSIZE;
-	req = tags_get(&hctx->tags);
+	req = tags_get(hctx->tags);
 	if (!req)
 		return -EAGAIN;
 	req->sqe = *sqe;
@@ -30,9 +31,9 @@ int io_submit_sqe(struct nvof_hctx *hctx, const struct nvme_sqe *sqe, enum data_
 	req->done = hctx_req_done;
 	req->cb = cb;
 	req->arg = arg;
-	ret = hctx_submit(hctx, req);
+	ret = hctx_submit(hctx, req, retry);
 	if (ret)
-		tags_put(&hctx->tags, req);
+		tags_put(req);
 	return ret;
 }
 
@@ -66,7 +67,8 @@ int nvof_io_passthru(struct nvof_hctx *hctx, const struct nvof_cmd *cmd, enum nv
 
 	if (cmd_to_sqe(cmd, dir, buf, len, &sqe, &to))
 		return -EINVAL;
-	return io_submit_sqe(hctx, &sqe, to, buf, len, cb, arg);
+	/* What it does the library can't know, nor whether it may be done twice. */
+	return io_submit_sqe(hctx, &sqe, to, buf, len, false, cb, arg);
 }
 
 int nvof_admin_passthru(struct nvof_ctrl *ctrl, const struct nvof_cmd *cmd, enum nvof_dir dir, void *buf, size_t len, nvof_cb *cb,
@@ -89,7 +91,9 @@ int nvof_flush(struct nvof_hctx *hctx, struct nvof_ns *ns, nvof_cb *cb, void *ar
 
 	if (ns->ctrl != hctx->ctrl)
 		return -EINVAL;
-	return io_submit_sqe(hctx, &sqe, DATA_NONE, NULL, 0, cb, arg);
+	if (ns->gone)
+		return -ENODEV;
+	return io_submit_sqe(hctx, &sqe, DATA_NONE, NULL, 0, true, cb, arg);
 }
 
 /* The ranges travel as data and must live as long as the command. */
@@ -135,7 +139,7 @@ int nvof_discard(struct nvof_hctx *hctx, struct nvof_ns *ns, const struct nvof_r
 		d->ranges[i].nlb = htole32(ranges[i].nlb);
 		d->ranges[i].slba = htole64(ranges[i].slba);
 	}
-	ret = io_submit_sqe(hctx, &sqe, DATA_TO_CTRL, d->ranges, nr * sizeof(d->ranges[0]), discard_done, d);
+	ret = io_submit_sqe(hctx, &sqe, DATA_TO_CTRL, d->ranges, nr * sizeof(d->ranges[0]), true, discard_done, d);
 	if (ret)
 		free(d);
 	return ret;

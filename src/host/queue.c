@@ -54,7 +54,7 @@ struct host_queue *queue_alloc(struct nvof_ctrl *ctrl, struct nvof_hctx *hctx, u
 	q->ctrl = ctrl;
 	q->hctx = hctx;
 	q->loop = ctrl->loop;
-	q->tags = hctx ? &hctx->tags : &ctrl->admin_tags;
+	q->tags = hctx ? &hctx->own : &ctrl->admin_tags;
 	q->log = &ctrl->ctx->log;
 	q->qid = qid;
 	q->queue_size = size;
@@ -120,6 +120,8 @@ void host_req_complete(struct host_req *req, const struct nvme_cqe *cqe)
 
 	if (!ctrl->traffic)
 		ctrl->traffic = true;
+	if (unlikely(!cds_list_empty(&ctrl->held.list)))
+		loop_defer(ctrl->loop, &ctrl->held.work); /* there is room for one that waits */
 	req_end(req, le16toh(cqe->status) >> 1, cqe);
 }
 

@@ -1,21 +1,157 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happens when a queue that worked is lost: the one place that decides between giving up and (later) reconnecting. */
+/*
+ * What happens when a ctrl that worked is lost: it is given up, or set up again by the code of the first connect.
+ *
+ * LIVE -> RESETTING (queues are stopped together, I/O is held) -> CONNECTING (attempts: one at once, then one every reconnect_delay) ->
+ * LIVE (namespaces are looked at again, then what was held is sent).  ctrl_loss_tmo bounds the attempts, fast_io_fail_tmo how long I/O
+ * waits.  A refusal that says "do not retry" ends it at once.
+ */
+#include "host/recovery.h"
+
 #include <errno.h>
+#include <string.h>
 
 #include "host/ctrl.h"
+#include "host/hctx.h"
+#include "host/ns_recheck.h"
+#include "host/queue_setup.h"
 
-static void ctrl_lost(struct nvof_ctrl *ctrl, struct error *err)
+#define NVME_DNR 0x4000
+
+bool ctrl_recovers(const struct nvof_ctrl *ctrl)
+{
+	return ctrl->p.ctrl_loss_tmo_ms && (ctrl->state == NVOF_CTRL_LIVE || ctrl->recovery.on);
+}
+
+/* 0: no limit. */
+static uint32_t attempts_max(const struct nvof_ctrl *ctrl)
+{
+	uint64_t loss = (uint64_t)ctrl->p.ctrl_loss_tmo_ms, delay = ctrl->p.reconnect_delay_ms;
+
+	if (ctrl->p.ctrl_loss_tmo_ms < 0)
+		return 0;
+	return (uint32_t)min_u64((loss + delay - 1) / delay, UINT32_MAX);
+}
+
+static uint64_t waited_ms(const struct nvof_ctrl *ctrl)
+{
+	return (clock_ns() - ctrl->recovery.since) / NSEC_PER_MSEC;
+}
+
+void recovery_stop(struct nvof_ctrl *ctrl)
+{
+	struct recovery *r = &ctrl->recovery;
+
+	r->on = false;
+	timer_cancel(ctrl->loop, &r->retry);
+	timer_cancel(ctrl->loop, &r->fail_io);
+	error_clear(&r->cause);
+}
+
+/* err: why there is no (further) attempt; its contents are taken. */
+static void give_up(struct nvof_ctrl *ctrl, struct error *err)
 {
 	int code = err->code < 0 ? err->code : -ECONNRESET;
 
+	recovery_stop(ctrl);
+	error_clear(&ctrl->err);
 	error_move(&ctrl->err, err);
 	log_warn(&ctrl->ctx->log, "%s at %s is lost: %s", ctrl->p.subsysnqn, ctrl->p.where, error_msg(&ctrl->err));
-	ctrl_set_state(ctrl, NVOF_CTRL_RESETTING, "lost");
-	ctrl_stop(ctrl, code);
-	/* Reconnecting begins here: RESETTING -> CONNECTING, with the same queue set-up as the first connect. */
 	ctrl_set_state(ctrl, NVOF_CTRL_DELETING, "no recovery");
+	ctrl_stop(ctrl, code);
 	ctrl_set_state(ctrl, NVOF_CTRL_DEAD, "lost");
 	ctrl_tell_state(ctrl);
+}
+
+static void attempt(struct nvof_ctrl *ctrl)
+{
+	struct error err = { 0 };
+
+	ctrl->recovery.nr_attempts++;
+	if (ctrl_connect_begin(ctrl, &err))
+		recovery_attempt_failed(ctrl, &err);
+	error_clear(&err);
+}
+
+static void retry_now(struct timer *t)
+{
+	attempt(container_of(t, struct nvof_ctrl, recovery.retry));
+}
+
+static void fail_io(struct timer *t)
+{
+	struct nvof_ctrl *ctrl = container_of(t, struct nvof_ctrl, recovery.fail_io);
+
+	log_warn(&ctrl->ctx->log, "%s at %s: not back within %d ms: I/O fails", ctrl->p.subsysnqn, ctrl->p.where,
+		 ctrl->p.fast_io_fail_tmo_ms);
+	ctrl_end_io(ctrl, -ECONNRESET);
+}
+
+void recovery_attempt_failed(struct nvof_ctrl *ctrl, struct error *err)
+{
+	struct recovery *r = &ctrl->recovery;
+	uint32_t max = attempts_max(ctrl);
+	struct error all = { 0 };
+
+	timer_cancel(ctrl->loop, &ctrl->connect_timer);
+	queue_batch_free(ctrl->batch);
+	ctrl->batch = NULL;
+	ctrl_suspend(ctrl, err->code < 0 ? err->code : -ECONNRESET);
+	if ((err->code > 0 && err->code & NVME_DNR) || (max && r->nr_attempts >= max)) {
+		error_set(&all, err->code, "%s; %u attempts to reconnect within %u ms failed, the last: %s", error_msg(&r->cause),
+			  r->nr_attempts, (unsigned int)waited_ms(ctrl), error_msg(err));
+		error_clear(err);
+		give_up(ctrl, &all);
+		return;
+	}
+	log_info(&ctrl->ctx->log, "%s at %s: attempt %u failed, the next in %u ms: %s", ctrl->p.subsysnqn, ctrl->p.where, r->nr_attempts,
+		 ctrl->p.reconnect_delay_ms, error_msg(err));
+	error_clear(&ctrl->err);
+	error_move(&ctrl->err, err);
+	timer_set(ctrl->loop, &r->retry, clock_ns() + ctrl->p.reconnect_delay_ms * NSEC_PER_MSEC);
+}
+
+/* From the end of a turn.  err's contents are taken. */
+static void recovery_start(struct nvof_ctrl *ctrl, struct error *err)
+{
+	struct recovery *r = &ctrl->recovery;
+	int code = err->code < 0 ? err->code : -ECONNRESET;
+
+	log_warn(&ctrl->ctx->log, "%s at %s is lost, and is connected to again: %s", ctrl->p.subsysnqn, ctrl->p.where, error_msg(err));
+	ctrl_set_state(ctrl, NVOF_CTRL_RESETTING, error_msg(err));
+	r->on = true;
+	r->nr_attempts = 0;
+	r->since = clock_ns();
+	error_copy(&ctrl->err, err);
+	error_move(&r->cause, err);
+	if (ctrl->p.fast_io_fail_tmo_ms >= 0)
+		timer_set(ctrl->loop, &r->fail_io, r->since + (uint64_t)ctrl->p.fast_io_fail_tmo_ms * NSEC_PER_MSEC);
+	ctrl_suspend(ctrl, code);
+	ctrl_tell_state(ctrl);
+	/* A callback may have begun to disconnect. */
+	if (ctrl_set_state(ctrl, NVOF_CTRL_CONNECTING, "reconnecting"))
+		attempt(ctrl);
+}
+
+void recovery_done(struct nvof_ctrl *ctrl)
+{
+	uint32_t i;
+
+	timer_cancel(ctrl->loop, &ctrl->connect_timer);
+	log_warn(&ctrl->ctx->log, "%s at %s is back after %u ms, with %u I/O queues", ctrl->p.subsysnqn, ctrl->p.where,
+		 (unsigned int)waited_ms(ctrl), ctrl->nr_live_queues);
+	recovery_stop(ctrl);
+	error_clear(&ctrl->err);
+	ctrl->stats.nr_reconnects++;
+	for (i = 0; i < ctrl->nr_hctx; i++)
+		ctrl->hctxs[i]->live = true;
+	ns_recheck_start(ctrl);
+}
+
+void ns_recheck_done(struct nvof_ctrl *ctrl)
+{
+	if (ctrl->state == NVOF_CTRL_LIVE)
+		held_release(ctrl);
 }
 
 void ctrl_queue_lost(struct nvof_ctrl *ctrl, struct host_queue *q)
@@ -25,10 +161,18 @@ void ctrl_queue_lost(struct nvof_ctrl *ctrl, struct host_queue *q)
 	error_move(&err, &q->err);
 	switch (ctrl->state) {
 	case NVOF_CTRL_CONNECTING:
-		ctrl_connect_failed(ctrl, &err);
+		if (ctrl->recovery.on)
+			recovery_attempt_failed(ctrl, &err);
+		else
+			ctrl_connect_failed(ctrl, &err);
 		break;
 	case NVOF_CTRL_LIVE:
-		ctrl_lost(ctrl, &err);
+		if (ctrl->p.ctrl_loss_tmo_ms) {
+			recovery_start(ctrl, &err);
+			break;
+		}
+		ctrl_set_state(ctrl, NVOF_CTRL_RESETTING, "lost");
+		give_up(ctrl, &err);
 		break;
 	case NVOF_CTRL_DELETING:
 		/* The other end may close as soon as it knows.  I/O queues are stopped by now or will be. */
@@ -39,4 +183,52 @@ void ctrl_queue_lost(struct nvof_ctrl *ctrl, struct host_queue *q)
 		break;
 	}
 	error_clear(&err);
+}
+
+static void reset_work(struct loop_defer *d)
+{
+	struct nvof_ctrl *ctrl = container_of(d, struct nvof_ctrl, reset_work);
+	struct error err = { 0 };
+
+	if (ctrl->state != NVOF_CTRL_LIVE)
+		return;
+	error_set(&err, -ECONNRESET, "reset of %s at %s was asked for", ctrl->p.subsysnqn, ctrl->p.where);
+	recovery_start(ctrl, &err);
+	error_clear(&err);
+}
+
+int nvof_ctrl_reset(struct nvof_ctrl *ctrl)
+{
+	if (ctrl->state != NVOF_CTRL_LIVE || ctrl->freeing)
+		return -ENOTCONN;
+	if (!ctrl->p.ctrl_loss_tmo_ms)
+		return -ENOTSUP;
+	loop_defer(ctrl->loop, &ctrl->reset_work);
+	return 0;
+}
+
+bool nvof_ctrl_recovery(const struct nvof_ctrl *ctrl, struct nvof_recovery *info)
+{
+	const struct recovery *r = &ctrl->recovery;
+	uint64_t now = clock_ns(), ms = r->on ? waited_ms(ctrl) : 0;
+
+	if (!r->on)
+		return false;
+	*info = (struct nvof_recovery){
+		.nr_attempts = r->nr_attempts,
+		.max_attempts = attempts_max(ctrl),
+		.next_ms =
+			timer_armed(&r->retry) && r->retry.deadline > now ? (unsigned int)((r->retry.deadline - now) / NSEC_PER_MSEC) : 0,
+		.left_ms = ctrl->p.ctrl_loss_tmo_ms < 0		     ? -1
+			   : ms < (uint64_t)ctrl->p.ctrl_loss_tmo_ms ? ctrl->p.ctrl_loss_tmo_ms - (int)ms
+								     : 0,
+	};
+	return true;
+}
+
+void recovery_setup(struct nvof_ctrl *ctrl)
+{
+	timer_init(&ctrl->recovery.retry, retry_now);
+	timer_init(&ctrl->recovery.fail_io, fail_io);
+	loop_defer_init(&ctrl->reset_work, reset_work);
 }

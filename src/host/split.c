@@ -55,7 +55,7 @@ static void split_part_done(struct host_req *req, int status, const struct nvme_
 {
 	struct split *s = req->owner;
 
-	tags_put(req->queue->tags, req);
+	tags_put(req);
 	s->nr_inflight--;
 	if (status && !s->status)
 		s->status = status;
@@ -64,7 +64,7 @@ static void split_part_done(struct host_req *req, int status, const struct nvme_
 
 static int split_send_one(struct split *s)
 {
-	struct host_req *req = tags_get(&s->hctx->tags);
+	struct host_req *req = tags_get(s->hctx->tags);
 	uint32_t nlb = min_u32(s->io.nlb, s->io.max_nlb);
 	const struct iovec *iov = s->iov;
 	size_t skip = s->iov_skip;
@@ -77,11 +77,11 @@ static int split_send_one(struct split *s)
 	take_data(s, req, s->io.dir == DATA_NONE ? 0 : nlb << s->io.ns->shift);
 	req->done = split_part_done;
 	req->owner = s;
-	ret = hctx_submit(s->hctx, req);
+	ret = hctx_submit(s->hctx, req, true);
 	if (ret) {
 		s->iov = iov;
 		s->iov_skip = skip;
-		tags_put(&s->hctx->tags, req);
+		tags_put(req);
 		return ret;
 	}
 	s->io.slba += nlb;

@@ -18,7 +18,7 @@ int tags_init(struct host_tags *tags, uint32_t nr_free, uint32_t nr_reserved, si
 	if (!tags->slots)
 		return -ENOMEM;
 	tags->stride = stride;
-	tags->max_tags = nr_free + nr_reserved;
+	tags->limit = tags->nr_slots = nr_free;
 	while (tags->nr_tags < nr_reserved)
 		tags_grow(tags);
 	return 0;
@@ -31,6 +31,7 @@ struct host_req *tags_grow(struct host_tags *tags)
 
 	memset(req, 0, tags->stride);
 	req->cid = (uint16_t)i;
+	req->tags = tags;
 	return req;
 }
 

@@ -32,23 +32,31 @@ static inline struct host_req *tags_get(struct host_tags *tags)
 {
 	struct host_req *req;
 
+	if (unlikely(tags->nr_busy >= tags->limit))
+		return NULL;
 	if (likely(tags->free_head != TAG_NONE)) {
 		req = host_tags_req(tags, tags->free_head);
 		tags->free_head = req->next_free;
 	} else {
-		if (tags->nr_tags == tags->max_tags)
-			return NULL;
 		req = tags_grow(tags);
 	}
 	tags->nr_busy++;
 	return req;
 }
 
-static inline void tags_put(struct host_tags *tags, struct host_req *req)
+static inline void tags_put(struct host_req *req)
 {
+	struct host_tags *tags = req->tags;
+
 	req->next_free = tags->free_head;
 	tags->free_head = req->cid;
 	tags->nr_busy--;
+}
+
+/* At most nr busy from now on (those that are there stay). */
+static inline void tags_set_limit(struct host_tags *tags, uint32_t nr)
+{
+	tags->limit = min_u32(nr, tags->nr_slots);
 }
 
 /* Ends every request in flight on q (NULL: on any queue), whose transport has stopped, with a negative errno. */

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All queues stop together, then every command ends once, then the memory goes.  Never from inside a completion. */
+/*
+ * All queues stop together, then every command ends once or is held for the next connection, then the memory goes.  Never from inside a
+ * completion.
+ */
 #include "host/ctrl.h"
 #include "host/hctx.h"
+#include "host/ns_recheck.h"
 #include "host/queue.h"
+#include "host/split.h"
 #include "host/tags.h"
 
 void ctrl_refuse_io(struct nvof_ctrl *ctrl)
@@ -23,44 +28,96 @@ static void hctx_stop_queues(struct nvof_hctx *hctx)
 
 static void hctx_free_queues(struct nvof_hctx *hctx)
 {
+	if (hctx->borrowed)
+		hctx->nr_queues = 0;
+	hctx->borrowed = false;
 	while (hctx->nr_queues)
 		queue_free(hctx->queues[--hctx->nr_queues]);
 }
 
-void ctrl_stop_io(struct nvof_ctrl *ctrl, int status)
+static void stop_io_queues(struct nvof_ctrl *ctrl)
+{
+	uint32_t i;
+
+	ctrl->nr_live_queues = 0;
+	for (i = 0; i < ctrl->nr_hctx; i++)
+		hctx_stop_queues(ctrl->hctxs[i]);
+}
+
+static void free_io_queues(struct nvof_ctrl *ctrl)
+{
+	uint32_t i;
+
+	for (i = 0; i < ctrl->nr_hctx; i++)
+		hctx_free_queues(ctrl->hctxs[i]);
+}
+
+void ctrl_end_io(struct nvof_ctrl *ctrl, int status)
 {
 	uint32_t i;
 
 	ctrl_refuse_io(ctrl);
-	ctrl->nr_live_queues = 0;
 	for (i = 0; i < ctrl->nr_hctx; i++)
-		hctx_stop_queues(ctrl->hctxs[i]);
+		tags_end_inflight(&ctrl->hctxs[i]->own, NULL, status);
+	held_end(ctrl, 0, status);
+	for (i = 0; i < ctrl->nr_hctx; i++)
+		split_end_stalled(ctrl->hctxs[i], status);
+}
+
+void ctrl_stop_io(struct nvof_ctrl *ctrl, int status)
+{
+	ctrl_refuse_io(ctrl);
+	stop_io_queues(ctrl);
 	/* Callbacks run from here on; what they submit is refused. */
-	for (i = 0; i < ctrl->nr_hctx; i++)
-		hctx_end_inflight(ctrl->hctxs[i], status);
-	for (i = 0; i < ctrl->nr_hctx; i++)
-		hctx_free_queues(ctrl->hctxs[i]);
+	ctrl_end_io(ctrl, status);
+	free_io_queues(ctrl);
+}
+
+/* What runs beside the queues. */
+static void stop_helpers(struct nvof_ctrl *ctrl)
+{
+	ns_recheck_stop(ctrl);
+	ctrl_init_stop(ctrl);
+	keep_alive_stop(ctrl);
+	cmd_timer_stop(ctrl);
+	ctrl_shutdown_stop(ctrl);
+}
+
+/* Its commands are told to nobody but their owners. */
+static void free_admin(struct nvof_ctrl *ctrl, struct host_queue *admin, int status)
+{
+	if (!admin)
+		return;
+	tags_end_inflight(&ctrl->admin_tags, NULL, status);
+	ctrl->admin = NULL;
+	queue_free(admin);
 }
 
 void ctrl_stop(struct nvof_ctrl *ctrl, int status)
 {
 	struct host_queue *admin = ctrl->admin;
-	uint32_t i;
 
-	ctrl_init_stop(ctrl);
-	keep_alive_stop(ctrl);
-	cmd_timer_stop(ctrl);
-	ctrl_shutdown_stop(ctrl);
+	stop_helpers(ctrl);
 	ctrl_refuse_io(ctrl);
-	for (i = 0; i < ctrl->nr_hctx; i++)
-		hctx_stop_queues(ctrl->hctxs[i]);
+	stop_io_queues(ctrl);
 	if (admin)
 		queue_stop(admin);
 	ctrl_stop_io(ctrl, status);
-	if (!admin)
-		return;
-	/* Kept while its commands end: they are told to nobody but their owners. */
-	tags_end_inflight(&ctrl->admin_tags, NULL, status);
-	ctrl->admin = NULL;
-	queue_free(admin);
+	free_admin(ctrl, admin, status);
+}
+
+void ctrl_suspend(struct nvof_ctrl *ctrl, int status)
+{
+	struct host_queue *admin = ctrl->admin;
+	uint32_t i;
+
+	stop_helpers(ctrl);
+	held_begin(ctrl);
+	stop_io_queues(ctrl);
+	if (admin)
+		queue_stop(admin);
+	for (i = 0; i < ctrl->nr_hctx; i++)
+		held_take_inflight(ctrl, &ctrl->hctxs[i]->own, status);
+	free_io_queues(ctrl);
+	free_admin(ctrl, admin, status);
 }

@@ -50,7 +50,7 @@ static void tick(struct timer *t)
 	ct->deadline++;
 	busy = check_tags(ctrl, &ctrl->admin_tags);
 	for (i = 0; i < ctrl->nr_hctx; i++)
-		busy |= check_tags(ctrl, &ctrl->hctxs[i]->tags);
+		busy |= check_tags(ctrl, &ctrl->hctxs[i]->own);
 	ct->ticking = busy;
 	if (busy)
 		timer_set(ctrl->loop, &ct->timer, clock_ns() + ct->tick_ns);
@@ -69,11 +69,12 @@ void cmd_timer_init(struct nvof_ctrl *ctrl)
 		ct->ticking = true; /* never armed */
 		return;
 	}
+	ct->ticking = false;
 	ct->tick_ns = ctrl->p.io_tmo_ms * NSEC_PER_MSEC / TICKS;
 	if (ct->tick_ns < TICK_MIN)
 		ct->tick_ns = TICK_MIN;
 	/* The tick under way is not a whole one. */
-	ct->deadline = TICKS + 1;
+	ct->deadline = ct->tick + TICKS + 1;
 }
 
 void cmd_timer_arm(struct nvof_ctrl *ctrl)

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <sys/uio.h>
+#include <urcu/list.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -75,16 +76,22 @@ struct host_req {
 	uint64_t deadline; /* tick of the ctrl's command timer; 0: never */
 	struct iovec one;  /* backs iov for single buffers */
 	uint32_t next_free;
-	void *owner; /* the core's parent when the request is one part of a split */
+	uint8_t nr_retries;	   /* how often it was under way when a connection was lost */
+	bool retry;		   /* it may wait for the ctrl to come back, and be sent again */
+	void *owner;		   /* the core's parent when the request is one part of a split */
+	struct host_tags *tags;	   /* that the slot belongs to */
+	struct nvof_hctx *hctx;	   /* whose I/O it is */
+	struct cds_list_head link; /* ctrl->held.list */
 
 	_Alignas(16) unsigned char priv[]; /* host_transport.req_size bytes, zeroed before the slot is used for the first time */
 };
 
 /* The request slots that the queues of one hctx (or the admin queue) share.  cid == index. */
 struct host_tags {
-	uint32_t nr_tags;  /* slots that were used so far: those beyond are not even initialised */
-	uint32_t max_tags; /* never fills a submission queue (C039) */
+	uint32_t nr_tags; /* slots that were used so far: those beyond are not even initialised */
 	uint32_t nr_busy;
+	uint32_t limit;	    /* of nr_busy: never fills a submission queue (C039) */
+	uint32_t nr_slots;  /* there is memory for so many that are not reserved */
 	uint32_t free_head; /* UINT32_MAX: none */
 	size_t stride;
 	unsigned char *slots;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reconnecting: from the loss of a queue until the ctrl is LIVE again or given up. */
+#ifndef NVOF_HOST_RECOVERY_H
+#define NVOF_HOST_RECOVERY_H
+
+#include "base/error.h"
+#include "base/loop.h"
+
+struct nvof_ctrl;
+struct host_queue;
+
+struct recovery {
+	bool on;
+	uint32_t nr_attempts; /* begun */
+	uint64_t since;	      /* ns */
+	struct error cause;   /* why the ctrl was lost */
+	struct timer retry;   /* the next attempt */
+	struct timer fail_io; /* fast_io_fail_tmo */
+};
+
+void recovery_setup(struct nvof_ctrl *ctrl);
+/* A queue that was set up failed; q->err says why. */
+void ctrl_queue_lost(struct nvof_ctrl *ctrl, struct host_queue *q);
+/* An attempt ended; err's contents are taken.  The next one follows, or the end. */
+void recovery_attempt_failed(struct nvof_ctrl *ctrl, struct error *err);
+/* The ctrl is LIVE again. */
+void recovery_done(struct nvof_ctrl *ctrl);
+/* No more attempts: the ctrl is being deleted. */
+void recovery_stop(struct nvof_ctrl *ctrl);
+
+#endif
