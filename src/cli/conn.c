@@ -107,6 +107,9 @@ static void fill_opts(struct nvof_connect_opts *opts, const struct conn *c, cons
 	opts->connect_tmo_ms = (unsigned int)args->connect_tmo_ms;
 	opts->io_tmo_ms = (unsigned int)args->io_tmo_ms;
 	opts->setup_concurrency = args->setup_concurrency;
+	opts->ctrl_loss_tmo_ms = args->ctrl_loss_tmo_s > 0 ? args->ctrl_loss_tmo_s * 1000 : args->ctrl_loss_tmo_s;
+	opts->reconnect_delay_ms = (unsigned int)args->reconnect_delay_ms;
+	opts->fast_io_fail_tmo_ms = args->fast_io_fail_tmo_s > 0 ? args->fast_io_fail_tmo_s * 1000 : args->fast_io_fail_tmo_s;
 	opts->hdr_digest = args->hdr_digest;
 	opts->data_digest = args->data_digest;
 	opts->disable_sqflow = !args->sqflow;

@@ -17,7 +17,8 @@ struct conn_args {
 	uint32_t nr_io_queues; /* 0: not given */
 	uint32_t queue_size;   /* 0: not given */
 	int keep_alive_tmo_s;  /* -1: not given */
-	uint64_t connect_tmo_ms, io_tmo_ms;
+	uint64_t connect_tmo_ms, io_tmo_ms, reconnect_delay_ms;
+	int ctrl_loss_tmo_s, fast_io_fail_tmo_s;
 	uint32_t setup_concurrency;
 	bool hdr_digest, data_digest, sqflow;
 	int tos;

@@ -13,6 +13,7 @@
 #define OWN_GROUPS_MAX	   2
 #define MS_DEFAULT_CONNECT 10000
 #define MS_DEFAULT_IO	   30000
+#define MS_DEFAULT_DELAY   2000
 
 static char *opt_uri(void *base, const char *value)
 {
@@ -126,6 +127,12 @@ static const struct opt conn_opts[] = {
 	{ 0, "connect-tmo", OPT_MS, OFFSET(struct conn_args, connect_tmo_ms), "TIME", "limit of a connect: seconds or 500ms, 5s, 2m (default 10s)",
 	  .min = 1 },
 	{ 0, "io-tmo", OPT_MS, OFFSET(struct conn_args, io_tmo_ms), "TIME", "limit of one command, 0: none (default 30s)" },
+	{ 0, "ctrl-loss-tmo", OPT_INT, OFFSET(struct conn_args, ctrl_loss_tmo_s), "S",
+	  "a ctrl that is lost is connected to again for so many seconds; 0: not at all, -1: for ever (default 0)", .imin = -1, .imax = 2147483 },
+	{ 0, "reconnect-delay", OPT_MS, OFFSET(struct conn_args, reconnect_delay_ms), "TIME", "between two attempts; the first is made at once (default 2s)",
+	  .min = 1, .max = 86400000 },
+	{ 0, "fast_io_fail_tmo", OPT_INT, OFFSET(struct conn_args, fast_io_fail_tmo_s), "S",
+	  "I/O waits so many seconds for a lost ctrl, -1: as long as it is tried (default -1)", .imin = -1, .imax = 2147483 },
 	{ 0 }
 };
 /* clang-format on */
@@ -139,6 +146,8 @@ void conn_args_init(struct conn_args *args, struct cli *cli)
 	args->tos = -1;
 	args->connect_tmo_ms = MS_DEFAULT_CONNECT;
 	args->io_tmo_ms = MS_DEFAULT_IO;
+	args->reconnect_delay_ms = MS_DEFAULT_DELAY;
+	args->fast_io_fail_tmo_s = -1;
 }
 
 void conn_args_clear(struct conn_args *args)

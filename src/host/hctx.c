@@ -51,6 +51,8 @@ int ctrl_alloc_hctxs(struct nvof_ctrl *ctrl, uint32_t nr_queues)
 		hctxs[ctrl->nr_hctx] = hctx_new(ctrl);
 		if (!hctxs[ctrl->nr_hctx])
 			return -ENOMEM;
+		/* One that a reconnect adds takes I/O when the others do. */
+		hctxs[ctrl->nr_hctx]->live = hctxs[0]->live;
 	}
 	return 0;
 }
