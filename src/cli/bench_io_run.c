@@ -34,6 +34,7 @@ struct io {
 	uint8_t *buf;
 	uint64_t start_ns, unit; /* units: I/O-sized pieces of the region */
 	bool read;
+	bool known; /* a read: what is there was known when it was sent */
 };
 
 struct bench {
@@ -130,8 +131,7 @@ static void check_data(struct bench *b, struct io *io)
 {
 	char why[160];
 
-	/* A read of the load knows what is there only if this run wrote it, or if it is to be trusted that an earlier one did. */
-	if (b->written && !bit_get(b->written, io->unit))
+	if (!io->known)
 		return;
 	b->r->nr_checked++;
 	if (pattern_check(io->buf, lba_of(b, io), b->nlb, b->block_len, b->args->seed, why, sizeof(why)))
@@ -177,6 +177,8 @@ static void io_send(struct bench *b, struct io *io)
 	int ret;
 
 	io->start_ns = b->now;
+	/* Only if this run wrote it, or if it is to be trusted that an earlier one did.  A write under way may be seen or not. */
+	io->known = !b->written || bit_get(b->written, io->unit);
 	ret = io_submit(b, io);
 	if (!ret) {
 		b->nr_flying++;
