@@ -187,6 +187,7 @@ static uint32_t granted(uint32_t n)
 	return (n - 1) << 16 | (n - 1);
 }
 
+/* C038 */
 static void the_number_of_queues_may_change_each_time(void **state)
 {
 	static const uint32_t counts[] = { 3, 8, 1, 16, 2, 16, 5 };
@@ -315,7 +316,7 @@ static void short_connect(struct nvof_connect_opts *o)
 	o->connect_tmo_ms = 20;
 }
 
-/* Refusal, silence, close: at every queue and in every state the next attempt follows, nothing is lost or left behind. */
+/* C027.  Refusal, silence, close: at every queue and in every state the next attempt follows, nothing is lost or left behind. */
 static void an_attempt_may_fail_anywhere(void **state)
 {
 	static const int hows[] = { -ECONNREFUSED, 1, 2 };
