@@ -2,15 +2,17 @@
 /* bench connect: how long setting up all queues takes. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "cli/conn.h"
+#include "cli/setup_trace.h"
 
 #define RUNS_MAX  10000
 #define US_PER_MS 1000.0
 
 static const struct usage usage = {
-	"[-t TRANSPORT] -a ADDR [-s PORT] -n NQN [--nr-io-queues N] [--setup-concurrency N] [--runs R] [OPTION]... | URI",
+	"[-t TRANSPORT] -a ADDR [-s PORT] -n NQN [--nr-io-queues N] [--setup-concurrency N] [--runs R] [--trace FILE] [OPTION]... | URI",
 	"Connects and disconnects several times, and tells how long it took until all I/O queues were live.",
 	"$ nvof bench connect nvme+tcp://127.0.0.1:4420/nqn.2026-11.org.example:nvof --nr-io-queues 16 --runs 5",
 };
@@ -18,11 +20,21 @@ static const struct usage usage = {
 struct args {
 	struct conn_args conn;
 	uint32_t runs;
+	const char *trace; /* NULL: none */
+};
+
+struct results {
+	struct nvof_setup_times *runs;
+	struct setup_states *states;
+	struct setup_trace trace;
+	unsigned int nr_queues;
 };
 
 /* clang-format off */
 static const struct opt opts[] = {
 	{ 0, "runs", OPT_U32, OFFSET(struct args, runs), "R", "how often (default 5)", .min = 1, .max = RUNS_MAX },
+	{ 0, "trace", OPT_STR, OFFSET(struct args, trace), "FILE",
+	  "write when each queue was in which state, as a trace in Chrome's JSON format (opens in Perfetto)" },
 	{ 0 }
 };
 /* clang-format on */
@@ -85,9 +97,10 @@ static void print_times(const char *name, struct nvof_setup_times *times)
 	putchar('\n');
 }
 
-static int report(struct cli *cli, const struct args *args, unsigned int nr_queues, struct nvof_setup_times *runs)
+static int report(struct cli *cli, const struct args *args, const struct results *r)
 {
-	struct nvof_setup_times median;
+	struct nvof_setup_times median, *runs = r->runs;
+	unsigned int nr_queues = r->nr_queues;
 	json_object *doc, *list;
 	char name[16];
 
@@ -101,6 +114,7 @@ static int report(struct cli *cli, const struct args *args, unsigned int nr_queu
 		for (uint32_t i = 0; i < args->runs; i++)
 			json_object_array_add(list, times_json(&runs[i]));
 		json_object_object_add(doc, "median", times_json(&median));
+		json_object_object_add(doc, "states", setup_states_json(r->states));
 		return cli_json(cli, doc);
 	}
 	if (args->conn.setup_concurrency)
@@ -116,33 +130,55 @@ static int report(struct cli *cli, const struct args *args, unsigned int nr_queu
 		print_times(name, &runs[i]);
 	}
 	print_times("median", &median);
+	setup_states_print(r->states);
 	return EXIT_OK;
+}
+
+static void note_run(struct results *r, uint32_t run, const struct nvof_ctrl *ctrl)
+{
+	const struct nvof_span *spans;
+	size_t nr = nvof_ctrl_timeline(ctrl, &spans);
+
+	nvof_ctrl_setup_times(ctrl, &r->runs[run]);
+	setup_states_add(r->states, spans, nr);
+	setup_trace_add(&r->trace, spans, nr);
+	r->nr_queues = nvof_ctrl_nr_io_queues(ctrl);
+}
+
+static int write_trace(struct cli *cli, const struct args *args, const struct results *r)
+{
+	int ret = args->trace ? setup_trace_write(&r->trace, args->trace) : 0;
+
+	return ret ? cli_error(cli, ret, "--trace: writing %s: %s", args->trace, strerror(-ret)) : EXIT_OK;
 }
 
 static int bench_connect(struct cli *cli, const struct args *args)
 {
-	struct nvof_setup_times *runs = calloc(args->runs, sizeof(*runs));
-	unsigned int nr_queues = 0;
+	struct results r = { .runs = calloc(args->runs, sizeof(*r.runs)), .states = setup_states_new() };
 	struct conn c;
 	int ret;
 
-	if (!runs)
+	if (!r.runs)
 		abort();
+	setup_trace_init(&r.trace);
 	ret = conn_prepare(&c, &args->conn, CONN_IO);
 	for (uint32_t i = 0; i < args->runs && !ret; i++) {
 		ret = conn_connect(&c, &args->conn, CONN_IO);
 		if (ret)
 			break;
-		nvof_ctrl_setup_times(c.ctrl, &runs[i]);
-		nr_queues = nvof_ctrl_nr_io_queues(c.ctrl);
+		note_run(&r, i, c.ctrl);
 		conn_disconnect(&c);
 	}
 	conn_close(&c);
-	if (!ret && args->conn.nr_io_queues && nr_queues != args->conn.nr_io_queues)
-		cli_warn(cli, "%u I/O queues were asked for, the target granted %u", args->conn.nr_io_queues, nr_queues);
+	if (!ret && args->conn.nr_io_queues && r.nr_queues != args->conn.nr_io_queues)
+		cli_warn(cli, "%u I/O queues were asked for, the target granted %u", args->conn.nr_io_queues, r.nr_queues);
 	if (!ret)
-		ret = report(cli, args, nr_queues, runs);
-	free(runs);
+		ret = write_trace(cli, args, &r);
+	if (!ret)
+		ret = report(cli, args, &r);
+	setup_trace_clear(&r.trace);
+	setup_states_free(r.states);
+	free(r.runs);
 	return ret;
 }
 
