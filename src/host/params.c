@@ -14,6 +14,7 @@
 #include "proto/uri.h"
 
 #define KATO_DEFAULT_MS	  5000
+#define SETTLE_MS	  10000 /* without keep alive */
 #define KATO_DISCOVERY_MS 30000 /* a persistent discovery ctrl is idle for days (C064) */
 
 void nvof_connect_opts_init(struct nvof_connect_opts *opts)
@@ -128,6 +129,7 @@ static int set_address(struct ctrl_params *p, const struct nvof_connect_opts *o,
 		.hdr_digest = o->hdr_digest,
 		.data_digest = o->data_digest,
 		.loop_target = o->loop_target,
+		.settle_ms = p->kato_ms ? 2 * p->kato_ms : SETTLE_MS,
 	};
 	return 0;
 }

@@ -3,8 +3,8 @@
  * What happens when a ctrl that worked is lost: it is given up, or set up again by the code of the first connect.
  *
  * LIVE -> RESETTING (queues are stopped together, I/O is held) -> CONNECTING (attempts: one at once, then one every reconnect_delay) ->
- * LIVE (namespaces are looked at again, then what was held is sent).  ctrl_loss_tmo bounds the attempts, fast_io_fail_tmo how long I/O
- * waits.  A refusal that says "do not retry" ends it at once.
+ * LIVE (namespaces are looked at again, and when nothing of the old connections can arrive any more what was held is sent).  ctrl_loss_tmo
+ * bounds the attempts, fast_io_fail_tmo how long I/O waits.  A refusal that says "do not retry" ends it at once.
  */
 #include "host/recovery.h"
 
@@ -16,7 +16,8 @@
 #include "host/ns_recheck.h"
 #include "host/queue_setup.h"
 
-#define NVME_DNR 0x4000
+#define NVME_DNR       0x4000
+#define SETTLE_LOOK_NS (1 * NSEC_PER_MSEC)
 
 bool ctrl_recovers(const struct nvof_ctrl *ctrl)
 {
@@ -45,6 +46,7 @@ void recovery_stop(struct nvof_ctrl *ctrl)
 	r->on = false;
 	timer_cancel(ctrl->loop, &r->retry);
 	timer_cancel(ctrl->loop, &r->fail_io);
+	timer_cancel(ctrl->loop, &r->settle);
 	error_clear(&r->cause);
 }
 
@@ -119,6 +121,7 @@ static void recovery_start(struct nvof_ctrl *ctrl, struct error *err)
 
 	log_warn(&ctrl->ctx->log, "%s at %s is lost, and is connected to again: %s", ctrl->p.subsysnqn, ctrl->p.where, error_msg(err));
 	ctrl_set_state(ctrl, NVOF_CTRL_RESETTING, error_msg(err));
+	timer_cancel(ctrl->loop, &r->settle);
 	r->on = true;
 	r->nr_attempts = 0;
 	r->since = clock_ns();
@@ -148,10 +151,27 @@ void recovery_done(struct nvof_ctrl *ctrl)
 	ns_recheck_start(ctrl);
 }
 
+/* What was held goes out when nothing of before can reach the ctrl any more. */
+static void release_when_settled(struct nvof_ctrl *ctrl)
+{
+	const struct host_transport *ops = ctrl->p.ops;
+
+	if (ctrl->state != NVOF_CTRL_LIVE)
+		return;
+	if (ops->settled && !ops->settled(ctrl->ep))
+		timer_set(ctrl->loop, &ctrl->recovery.settle, clock_ns() + SETTLE_LOOK_NS);
+	else
+		held_release(ctrl);
+}
+
+static void settle_look(struct timer *t)
+{
+	release_when_settled(container_of(t, struct nvof_ctrl, recovery.settle));
+}
+
 void ns_recheck_done(struct nvof_ctrl *ctrl)
 {
-	if (ctrl->state == NVOF_CTRL_LIVE)
-		held_release(ctrl);
+	release_when_settled(ctrl);
 }
 
 void ctrl_queue_lost(struct nvof_ctrl *ctrl, struct host_queue *q)
@@ -230,5 +250,6 @@ void recovery_setup(struct nvof_ctrl *ctrl)
 {
 	timer_init(&ctrl->recovery.retry, retry_now);
 	timer_init(&ctrl->recovery.fail_io, fail_io);
+	timer_init(&ctrl->recovery.settle, settle_look);
 	loop_defer_init(&ctrl->reset_work, reset_work);
 }

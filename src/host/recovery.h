@@ -16,6 +16,7 @@ struct recovery {
 	struct error cause;   /* why the ctrl was lost */
 	struct timer retry;   /* the next attempt */
 	struct timer fail_io; /* fast_io_fail_tmo */
+	struct timer settle;  /* LIVE, and old connections are waited for */
 };
 
 void recovery_setup(struct nvof_ctrl *ctrl);

@@ -76,6 +76,7 @@ void ctrl_stop_io(struct nvof_ctrl *ctrl, int status)
 /* What runs beside the queues. */
 static void stop_helpers(struct nvof_ctrl *ctrl)
 {
+	timer_cancel(ctrl->loop, &ctrl->recovery.settle);
 	ns_recheck_stop(ctrl);
 	ctrl_init_stop(ctrl);
 	keep_alive_stop(ctrl);
@@ -106,6 +107,16 @@ void ctrl_stop(struct nvof_ctrl *ctrl, int status)
 	free_admin(ctrl, admin, status);
 }
 
+/* What is under way on them will be sent again. */
+static void mark_resend(struct nvof_ctrl *ctrl)
+{
+	uint32_t i, j;
+
+	for (i = 0; i < ctrl->nr_hctx; i++)
+		for (j = 0; j < ctrl->hctxs[i]->nr_queues; j++)
+			ctrl->hctxs[i]->queues[j]->resend = true;
+}
+
 void ctrl_suspend(struct nvof_ctrl *ctrl, int status)
 {
 	struct host_queue *admin = ctrl->admin;
@@ -113,6 +124,7 @@ void ctrl_suspend(struct nvof_ctrl *ctrl, int status)
 
 	stop_helpers(ctrl);
 	held_begin(ctrl);
+	mark_resend(ctrl);
 	stop_io_queues(ctrl);
 	if (admin)
 		queue_stop(admin);

@@ -49,6 +49,7 @@ struct host_link_params {
 	const char *traddr, *trsvcid;	      /* trsvcid NULL: the transport's default */
 	const char *host_traddr, *host_iface; /* NULL: not bound */
 	int tos;			      /* -1: default */
+	uint32_t settle_ms;		      /* a ctrl has forgotten a connection that was given up so long ago */
 	bool hdr_digest, data_digest;
 	struct nvof_target *loop_target; /* loop transport only */
 	const struct log *log;
@@ -110,6 +111,7 @@ struct host_queue {
 	uint32_t queue_size; /* entries */
 	uint32_t inline_len; /* in-capsule data a command of this queue may carry (from IOCCSZ); 0: none */
 	bool sqflow_off; /* the ctrl granted Connect's request to disable SQ flow control (SQHD FFFFh): a success may ride on the data */
+	bool resend;	 /* queue_stop() ends a connection whose commands will be sent again: see settled() */
 	uint32_t nr_inflight;	/* kept by the core: submitted and not completed */
 	enum queue_state state; /* changed by host_queue_enter() only */
 	struct error err;	/* why it failed */
@@ -148,6 +150,9 @@ struct host_transport {
 	 * Requests in flight are NOT completed by the transport: the core ends them. */
 	void (*queue_stop)(struct host_queue *q);
 	void (*queue_free)(struct host_queue *q); /* stopped queues only */
+	/* No command of a queue that was stopped with `resend` can reach the ctrl any more: the repetitions may go out.  NULL: always so.
+	 */
+	bool (*settled)(struct host_endpoint *ep);
 };
 
 /* The transports of this build, NULL-terminated: the one registration line of each is in transport/registry.c. */

@@ -46,6 +46,7 @@ static void tcp_host_endpoint_free(struct host_endpoint *hep)
 
 	if (!ep)
 		return;
+	tcp_host_old_free(ep);
 	tcp_resolve_cancel(ep->resolve);
 	free(ep->addrs);
 	free(ep->addr_lens);
@@ -65,6 +66,7 @@ static int tcp_host_endpoint_new(const struct host_link_params *p, struct loop *
 	ep->p = *p;
 	ep->loop = loop;
 	CDS_INIT_LIST_HEAD(&ep->waiting);
+	CDS_INIT_LIST_HEAD(&ep->old);
 	ret = endpoint_addrs(p, &peer, &peer_len, &ep->local, &ep->local_len, err);
 	if (ret)
 		goto fail;
@@ -142,10 +144,11 @@ static void tcp_host_queue_stop(struct host_queue *q)
 		tq->waiting = false;
 	}
 	loop_fd_del(&tq->lf);
-	if (tq->fd >= 0) {
+	if (tq->fd >= 0 && q->resend && q->nr_inflight && !tq->closed)
+		tcp_host_old_keep(tq->ep, tq->fd);
+	else if (tq->fd >= 0)
 		close(tq->fd);
-		tq->fd = -1;
-	}
+	tq->fd = -1;
 }
 
 static void tcp_host_queue_free(struct host_queue *q)
@@ -187,4 +190,5 @@ const struct host_transport tcp_host_transport = {
 	.submit = tcp_host_submit,
 	.queue_stop = tcp_host_queue_stop,
 	.queue_free = tcp_host_queue_free,
+	.settled = tcp_host_settled,
 };

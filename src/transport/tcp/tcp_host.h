@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The TCP transport's host half, inside.  tcp_host.c: endpoint, life of a queue; tcp_host_link.c: connect and ICReq/ICResp; tcp_host_tx.c:
- * requests to bytes; tcp_host_rx.c: bytes to completions.
+ * requests to bytes; tcp_host_rx.c: bytes to completions; tcp_host_old.c: connections that were given up.
  */
 #ifndef NVOF_TRANSPORT_TCP_HOST_H
 #define NVOF_TRANSPORT_TCP_HOST_H
@@ -70,6 +70,7 @@ struct tcp_endpoint {
 	uint32_t nr_addrs, chosen;
 	struct tcp_resolve *resolve;
 	struct cds_list_head waiting; /* tcp_queue.wait: queues that need the addresses */
+	struct cds_list_head old;     /* tcp_host_old.c */
 	uint8_t *staging;	      /* one queue at a time receives, and leaves nothing behind in it */
 };
 /* The generic code calls it host_endpoint. */
@@ -88,6 +89,7 @@ struct tcp_queue {
 	struct loop_defer flush;
 	bool linked;  /* the IC exchange is over */
 	bool dead;    /* failed or stopped: touch nothing any more */
+	bool closed;  /* by the peer, or broken: nothing reaches it any more */
 	uint8_t cpda; /* alignment the ctrl asked for, 0's based dwords */
 	uint32_t maxh2cdata;
 	uint32_t nr_out; /* requests handed to submit() and not ended */
@@ -125,6 +127,11 @@ void tcp_host_terminate(struct tcp_queue *tq, uint16_t fes, uint32_t fei, int co
 void tcp_host_lost(struct tcp_queue *tq, int err, const char *doing);
 
 extern const struct host_transport tcp_host_transport;
+
+/* old: takes fd over; whether all that were taken over are settled */
+void tcp_host_old_keep(struct tcp_endpoint *ep, int fd);
+bool tcp_host_settled(struct host_endpoint *hep);
+void tcp_host_old_free(struct tcp_endpoint *ep);
 
 /* rx */
 bool tcp_host_rx_run(struct tcp_queue *tq);

@@ -275,7 +275,7 @@ void tcp_host_lost(struct tcp_queue *tq, int err, const char *doing)
 {
 	if (tq->dead)
 		return;
-	tq->dead = true;
+	tq->dead = tq->closed = true;
 	host_queue_failed(&tq->q, err ? -err : -ECONNRESET, "%s: %s", doing, err ? strerror(err) : "the peer closed the connection");
 }
 

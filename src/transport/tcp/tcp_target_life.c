@@ -49,9 +49,11 @@ static void conn_finish(struct loop_defer *d)
 	loop_fd_del(&c->lf);
 	loop_defer_cancel(&c->flush);
 	timer_cancel(c->q.loop, &c->linger);
-	close(c->fd);
-	c->fd = -1;
 	slots_end_all(c);
+	/*
+	 * The socket is closed with the queue, when the last of its commands has ended: a host that waits for that before it sends them
+	 * again knows that none is carried out late.
+	 */
 	target_queue_closed(&c->q, c->why); /* the core may free us in there */
 }
 
