@@ -196,10 +196,8 @@ static void the_buffers_of_verify_feed_those_who_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(writes_that_wait_are_all_done_in_turn),
-		TEST(reads_that_wait_are_all_done_in_turn),
-		TEST(a_connection_that_ends_leaves_the_line),
-		TEST(a_request_larger_than_all_gets_its_turn_alone),
+		TEST(writes_that_wait_are_all_done_in_turn),	 TEST(reads_that_wait_are_all_done_in_turn),
+		TEST(a_connection_that_ends_leaves_the_line),	 TEST(a_request_larger_than_all_gets_its_turn_alone),
 		TEST(the_buffers_of_verify_feed_those_who_wait),
 	};
 

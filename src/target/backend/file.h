@@ -25,7 +25,7 @@ struct file_backend {
 	uint32_t block_size;
 	bool block_dev, readonly;
 	bool in_memory; /* on a file system without a disk: reading and writing there is copying */
-	bool no_dsync; /* atomic: RWF_DSYNC is not supported, fdatasync() instead */
+	bool no_dsync;	/* atomic: RWF_DSYNC is not supported, fdatasync() instead */
 	enum file_engine engine;
 	uint64_t nr_syncs; /* atomic: fdatasync() and its likes, for tests and status */
 };
