@@ -135,6 +135,17 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
+/* Of batches [from, to): other work of the machine can only make one dearer. */
+static uint64_t cheapest(const uint64_t *at, int from, int to)
+{
+	uint64_t best = UINT64_MAX;
+	int i;
+
+	for (i = from; i < to; i++)
+		best = min_u64(best, at[i + 1] - at[i]);
+	return best;
+}
+
 /* C172 */
 static void the_five_hundredth_ctrl_costs_what_the_first_did(void **state)
 {
@@ -162,9 +173,9 @@ static void the_five_hundredth_ctrl_costs_what_the_first_did(void **state)
 			fail_msg("ctrl %d: %s", i, nvof_ctx_errmsg(ctx));
 	}
 	at[i / BATCH] = cpu_ns();
-	first = at[1] - at[0];
-	last = at[NR_CTRLS / BATCH] - at[NR_CTRLS / BATCH - 1];
-	print_message("# the first %d take %llu us of CPU, the last %llu us\n", BATCH, (unsigned long long)first / 1000,
+	first = cheapest(at, 0, NR_CTRLS / BATCH / 2);
+	last = cheapest(at, NR_CTRLS / BATCH / 2, NR_CTRLS / BATCH);
+	print_message("# %d of the first take %llu us of CPU, of the last %llu us\n", BATCH, (unsigned long long)first / 1000,
 		      (unsigned long long)last / 1000);
 	assert_true(last < 3 * first);
 	for (i = 0; i < NR_CTRLS; i++) {
