@@ -151,7 +151,8 @@ static void without_memory_only_the_newcomer_is_refused(void **state)
 	int n = 0, i;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	skip(); /* their shadow memory leaves no room for a limit */
+	print_message("# the shadow memory of a sanitizer leaves no room for a limit\n");
+	skip();
 #endif
 	more = calloc(4096, sizeof(*more));
 	c = child_start(24u << 20);

@@ -36,13 +36,21 @@ static int teardown(void **state)
 	return unlink(path);
 }
 
+static void skip_without_uring(void)
+{
+	if (!file_uring_probe())
+		return;
+	print_message("# there is no io_uring: the kernel or the container forbids it, or liburing was missing\n");
+	skip();
+}
+
 static struct backend *open_way(void **state, uint32_t block_size)
 {
 	const char *way = *state;
 	char spec[128];
 
-	if (strstr(way, "uring") && file_uring_probe())
-		skip(); /* the kernel or the container forbids it, or liburing was missing */
+	if (strstr(way, "uring"))
+		skip_without_uring();
 	snprintf(spec, sizeof(spec), "file:%s,%s", path, way);
 	return test_backend(spec, block_size);
 }
@@ -414,15 +422,17 @@ static void a_full_disk_is_enospc(void **state)
 	int status;
 	pid_t pid;
 
-	if (strstr(*state, "uring") && file_uring_probe())
-		skip();
+	if (strstr(*state, "uring"))
+		skip_without_uring();
 	pid = fork();
 	if (!pid)
 		_exit(fill_a_small_disk(*state));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77)
-		skip(); /* may not mount */
+	if (WEXITSTATUS(status) == 77) {
+		print_message("# file systems may not be mounted here\n");
+		skip();
+	}
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
