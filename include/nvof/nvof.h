@@ -188,7 +188,8 @@ typedef void nvof_event_cb(void *arg, struct nvof_ctrl *ctrl, const struct nvof_
  *to connect to a target that was freed
  * @ctrl_loss_tmo_ms:	how long a ctrl that was lost is tried to be connected to again, milliseconds; 0: not at all (default): the loss
  *ends it; -1: for ever
- * @reconnect_delay_ms:	between two attempts, milliseconds (default 2000); the first follows the loss at once
+ * @reconnect_delay_ms:	between two attempts, milliseconds (default 2000); the first follows the loss at once, the last one comes when the
+ *time is over.  A ctrl that is lost again within this time is still the same loss
  * @fast_io_fail_tmo_ms: how long I/O waits for the ctrl to come back, milliseconds; then it fails with -ECONNRESET, and new I/O is refused
  *until the ctrl is LIVE; -1: as long as it is tried (default)
  * @event:		asynchronous events and state changes; may be NULL
@@ -284,10 +285,9 @@ NVOF_PUBLIC int nvof_ctrl_reset(struct nvof_ctrl *ctrl);
 
 /** struct nvof_recovery - how the attempts to reconnect stand (nvof_ctrl_recovery) */
 struct nvof_recovery {
-	unsigned int nr_attempts;  /* begun so far */
-	unsigned int max_attempts; /* 0: no limit */
-	unsigned int next_ms;	   /* until the next one; 0: one is under way */
-	int left_ms;		   /* until the ctrl is given up; -1: never */
+	unsigned int nr_attempts; /* begun so far */
+	unsigned int next_ms;	  /* until the next one; 0: one is under way */
+	int left_ms;		  /* until the ctrl is given up; -1: never */
 };
 /** nvof_ctrl_recovery() - Return: true: the ctrl was lost and is being reconnected, *@info says how that stands; false: it is not. */
 NVOF_PUBLIC bool nvof_ctrl_recovery(const struct nvof_ctrl *ctrl, struct nvof_recovery *info);

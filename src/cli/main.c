@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of subcommands, and how one is found and run. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "cli/cli.h"
@@ -165,12 +167,26 @@ static void raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/*
+ * What is opened later must not get the place of a closed standard stream, and be used in its stead.  The other way round, so that using it
+ * is an error still.
+ */
+static void fill_standard_streams(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return;
+}
+
 int main(int argc, char **argv)
 {
 	struct cli cli = { .json = opts_want_json(argc, argv) };
 	const struct subcmd *cmd;
 	int used, ret;
 
+	fill_standard_streams();
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptor_limit();
 	if (argc < 2) {

@@ -106,6 +106,7 @@ struct nvof_ctrl {
 	struct queue_batch *batch;
 	struct ctrl_init init;
 	struct timer connect_timer;
+	uint32_t connect_tmo_ms; /* what it was set to */
 	struct timeline timeline;
 	double init_done_us, live_us;
 
@@ -150,7 +151,7 @@ void ctrl_destroy(struct nvof_ctrl *ctrl);
 void ctrl_connect_failed(struct nvof_ctrl *ctrl, struct error *err); /* takes err's contents */
 void ctrl_connect_end(struct nvof_ctrl *ctrl, int status);
 /* The first step of a connect and of each attempt to reconnect: the admin queue.  0 or -ENOMEM with a sentence. */
-int ctrl_connect_begin(struct nvof_ctrl *ctrl, struct error *err);
+int ctrl_connect_begin(struct nvof_ctrl *ctrl, uint32_t tmo_ms, struct error *err);
 
 /* ctrl_init.c: Property Get CAP ... Set Features, on a LIVE admin queue; done when all is known, else the admin queue fails. */
 void ctrl_init_start(struct nvof_ctrl *ctrl);

@@ -139,9 +139,9 @@ static void connect_timed_out(struct timer *t)
 	struct nvof_ctrl *ctrl = container_of(t, struct nvof_ctrl, connect_timer);
 
 	if (ctrl->batch)
-		queue_batch_timeout(ctrl->batch, ctrl->p.connect_tmo_ms);
+		queue_batch_timeout(ctrl->batch, ctrl->connect_tmo_ms);
 	else if (ctrl->init.running)
-		ctrl_init_timeout(ctrl, ctrl->p.connect_tmo_ms);
+		ctrl_init_timeout(ctrl, ctrl->connect_tmo_ms);
 }
 
 static void disconnect_by_free(struct loop_defer *d)
@@ -172,7 +172,7 @@ static struct nvof_ctrl *ctrl_alloc(struct nvof_ctx *ctx)
 	return ctrl;
 }
 
-int ctrl_connect_begin(struct nvof_ctrl *ctrl, struct error *err)
+int ctrl_connect_begin(struct nvof_ctrl *ctrl, uint32_t tmo_ms, struct error *err)
 {
 	ctrl->queue_size = ctrl->p.queue_size;
 	ctrl->batch = queue_batch_new(ctrl, 0, 1, admin_queue_done);
@@ -180,7 +180,8 @@ int ctrl_connect_begin(struct nvof_ctrl *ctrl, struct error *err)
 		return error_set(err, -ENOMEM, "connect to %s: no memory", ctrl->p.where);
 	cmd_timer_init(ctrl);
 	timeline_start(ctrl);
-	timer_set(ctrl->loop, &ctrl->connect_timer, clock_ns() + ctrl->p.connect_tmo_ms * NSEC_PER_MSEC);
+	timer_set(ctrl->loop, &ctrl->connect_timer, clock_ns() + tmo_ms * NSEC_PER_MSEC);
+	ctrl->connect_tmo_ms = tmo_ms;
 	queue_batch_start(ctrl->batch, 1);
 	return 0;
 }
@@ -212,7 +213,7 @@ int nvof_ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts
 	ctrl->connecting = true;
 	cds_list_add_tail(&ctrl->link, &ctx->ctrls);
 	ctrl_set_state(ctrl, NVOF_CTRL_CONNECTING, "asked to");
-	if (ctrl_connect_begin(ctrl, &err)) {
+	if (ctrl_connect_begin(ctrl, ctrl->p.connect_tmo_ms, &err)) {
 		cds_list_del(&ctrl->link);
 		ctrl->p.ops->endpoint_free(ctrl->ep);
 		goto fail;

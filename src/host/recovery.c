@@ -17,6 +17,7 @@
 #include "host/queue_setup.h"
 
 #define NVME_DNR       0x4000
+#define ATTEMPT_MIN_MS 1000
 #define SETTLE_LOOK_NS (1 * NSEC_PER_MSEC)
 
 bool ctrl_recovers(const struct nvof_ctrl *ctrl)
@@ -24,19 +25,19 @@ bool ctrl_recovers(const struct nvof_ctrl *ctrl)
 	return ctrl->p.ctrl_loss_tmo_ms && (ctrl->state == NVOF_CTRL_LIVE || ctrl->recovery.on);
 }
 
-/* 0: no limit. */
-static uint32_t attempts_max(const struct nvof_ctrl *ctrl)
-{
-	uint64_t loss = (uint64_t)ctrl->p.ctrl_loss_tmo_ms, delay = ctrl->p.reconnect_delay_ms;
-
-	if (ctrl->p.ctrl_loss_tmo_ms < 0)
-		return 0;
-	return (uint32_t)min_u64((loss + delay - 1) / delay, UINT32_MAX);
-}
-
 static uint64_t waited_ms(const struct nvof_ctrl *ctrl)
 {
 	return (clock_ns() - ctrl->recovery.since) / NSEC_PER_MSEC;
+}
+
+/* Until ctrl_loss_tmo is over. */
+static uint64_t left_ms(const struct nvof_ctrl *ctrl)
+{
+	uint64_t waited = waited_ms(ctrl);
+
+	if (ctrl->p.ctrl_loss_tmo_ms < 0)
+		return UINT64_MAX;
+	return waited < (uint64_t)ctrl->p.ctrl_loss_tmo_ms ? (uint64_t)ctrl->p.ctrl_loss_tmo_ms - waited : 0;
 }
 
 void recovery_stop(struct nvof_ctrl *ctrl)
@@ -67,10 +68,12 @@ static void give_up(struct nvof_ctrl *ctrl, struct error *err)
 
 static void attempt(struct nvof_ctrl *ctrl)
 {
+	/* No longer than there is time left, but the last one needs some, too. */
+	uint64_t left = left_ms(ctrl), tmo_ms = min_u64(ctrl->p.connect_tmo_ms, left < ATTEMPT_MIN_MS ? ATTEMPT_MIN_MS : left);
 	struct error err = { 0 };
 
 	ctrl->recovery.nr_attempts++;
-	if (ctrl_connect_begin(ctrl, &err))
+	if (ctrl_connect_begin(ctrl, (uint32_t)tmo_ms, &err))
 		recovery_attempt_failed(ctrl, &err);
 	error_clear(&err);
 }
@@ -89,28 +92,44 @@ static void fail_io(struct timer *t)
 	ctrl_end_io(ctrl, -ECONNRESET);
 }
 
-void recovery_attempt_failed(struct nvof_ctrl *ctrl, struct error *err)
+/* The next attempt, or the end.  err: why there is none now; its contents are taken, unless it is the ctrl's own. */
+static void retry_later(struct nvof_ctrl *ctrl, struct error *err)
 {
 	struct recovery *r = &ctrl->recovery;
-	uint32_t max = attempts_max(ctrl);
+	uint64_t left = left_ms(ctrl), next = min_u64(left, ctrl->p.reconnect_delay_ms);
 	struct error all = { 0 };
 
-	timer_cancel(ctrl->loop, &ctrl->connect_timer);
-	queue_batch_free(ctrl->batch);
-	ctrl->batch = NULL;
-	ctrl_suspend(ctrl, err->code < 0 ? err->code : -ECONNRESET);
-	if ((err->code > 0 && err->code & NVME_DNR) || (max && r->nr_attempts >= max)) {
-		error_set(&all, err->code, "%s; %u attempts to reconnect within %u ms failed, the last: %s", error_msg(&r->cause),
-			  r->nr_attempts, (unsigned int)waited_ms(ctrl), error_msg(err));
+	if ((err->code > 0 && err->code & NVME_DNR) || !left) {
+		error_set(&all, err->code, "%s; %u attempt%s to reconnect within %u ms failed, the last: %s", error_msg(&r->cause),
+			  r->nr_attempts, r->nr_attempts == 1 ? "" : "s", (unsigned int)waited_ms(ctrl), error_msg(err));
 		error_clear(err);
 		give_up(ctrl, &all);
 		return;
 	}
 	log_info(&ctrl->ctx->log, "%s at %s: attempt %u failed, the next in %u ms: %s", ctrl->p.subsysnqn, ctrl->p.where, r->nr_attempts,
-		 ctrl->p.reconnect_delay_ms, error_msg(err));
-	error_clear(&ctrl->err);
-	error_move(&ctrl->err, err);
-	timer_set(ctrl->loop, &r->retry, clock_ns() + ctrl->p.reconnect_delay_ms * NSEC_PER_MSEC);
+		 (unsigned int)next, error_msg(err));
+	if (err != &ctrl->err) {
+		error_clear(&ctrl->err);
+		error_move(&ctrl->err, err);
+	}
+	timer_set(ctrl->loop, &r->retry, clock_ns() + next * NSEC_PER_MSEC);
+}
+
+void recovery_attempt_failed(struct nvof_ctrl *ctrl, struct error *err)
+{
+	timer_cancel(ctrl->loop, &ctrl->connect_timer);
+	queue_batch_free(ctrl->batch);
+	ctrl->batch = NULL;
+	ctrl_suspend(ctrl, err->code < 0 ? err->code : -ECONNRESET);
+	retry_later(ctrl, err);
+}
+
+/* Was it only back for a moment?  Then this is still the same loss: its time goes on, and so does the delay between attempts. */
+static bool same_loss(const struct nvof_ctrl *ctrl)
+{
+	const struct recovery *r = &ctrl->recovery;
+
+	return r->settling || (r->back && clock_ns() - r->back < ctrl->p.reconnect_delay_ms * NSEC_PER_MSEC);
 }
 
 /* From the end of a turn.  err's contents are taken. */
@@ -118,13 +137,17 @@ static void recovery_start(struct nvof_ctrl *ctrl, struct error *err)
 {
 	struct recovery *r = &ctrl->recovery;
 	int code = err->code < 0 ? err->code : -ECONNRESET;
+	bool same = same_loss(ctrl);
 
+	if (!same) {
+		r->nr_attempts = 0;
+		r->since = clock_ns();
+	}
+	r->settling = false;
 	log_warn(&ctrl->ctx->log, "%s at %s is lost, and is connected to again: %s", ctrl->p.subsysnqn, ctrl->p.where, error_msg(err));
 	ctrl_set_state(ctrl, NVOF_CTRL_RESETTING, error_msg(err));
 	timer_cancel(ctrl->loop, &r->settle);
 	r->on = true;
-	r->nr_attempts = 0;
-	r->since = clock_ns();
 	error_copy(&ctrl->err, err);
 	error_move(&r->cause, err);
 	if (ctrl->p.fast_io_fail_tmo_ms >= 0)
@@ -132,7 +155,11 @@ static void recovery_start(struct nvof_ctrl *ctrl, struct error *err)
 	ctrl_suspend(ctrl, code);
 	ctrl_tell_state(ctrl);
 	/* A callback may have begun to disconnect. */
-	if (ctrl_set_state(ctrl, NVOF_CTRL_CONNECTING, "reconnecting"))
+	if (!ctrl_set_state(ctrl, NVOF_CTRL_CONNECTING, "reconnecting"))
+		return;
+	if (same)
+		retry_later(ctrl, &ctrl->err);
+	else
 		attempt(ctrl);
 }
 
@@ -141,14 +168,22 @@ void recovery_done(struct nvof_ctrl *ctrl)
 	uint32_t i;
 
 	timer_cancel(ctrl->loop, &ctrl->connect_timer);
-	log_warn(&ctrl->ctx->log, "%s at %s is back after %u ms, with %u I/O queues", ctrl->p.subsysnqn, ctrl->p.where,
-		 (unsigned int)waited_ms(ctrl), ctrl->nr_live_queues);
 	recovery_stop(ctrl);
+	ctrl->recovery.settling = true;
 	error_clear(&ctrl->err);
 	ctrl->stats.nr_reconnects++;
 	for (i = 0; i < ctrl->nr_hctx; i++)
 		ctrl->hctxs[i]->live = true;
 	ns_recheck_start(ctrl);
+}
+
+static void recovered(struct nvof_ctrl *ctrl)
+{
+	log_warn(&ctrl->ctx->log, "%s at %s is back after %u ms, with %u I/O queues", ctrl->p.subsysnqn, ctrl->p.where,
+		 (unsigned int)waited_ms(ctrl), ctrl->nr_live_queues);
+	ctrl->recovery.settling = false;
+	ctrl->recovery.back = clock_ns();
+	held_release(ctrl);
 }
 
 /* What was held goes out when nothing of before can reach the ctrl any more. */
@@ -161,7 +196,7 @@ static void release_when_settled(struct nvof_ctrl *ctrl)
 	if (ops->settled && !ops->settled(ctrl->ep))
 		timer_set(ctrl->loop, &ctrl->recovery.settle, clock_ns() + SETTLE_LOOK_NS);
 	else
-		held_release(ctrl);
+		recovered(ctrl);
 }
 
 static void settle_look(struct timer *t)
@@ -230,18 +265,15 @@ int nvof_ctrl_reset(struct nvof_ctrl *ctrl)
 bool nvof_ctrl_recovery(const struct nvof_ctrl *ctrl, struct nvof_recovery *info)
 {
 	const struct recovery *r = &ctrl->recovery;
-	uint64_t now = clock_ns(), ms = r->on ? waited_ms(ctrl) : 0;
+	uint64_t now = clock_ns();
 
 	if (!r->on)
 		return false;
 	*info = (struct nvof_recovery){
 		.nr_attempts = r->nr_attempts,
-		.max_attempts = attempts_max(ctrl),
 		.next_ms =
 			timer_armed(&r->retry) && r->retry.deadline > now ? (unsigned int)((r->retry.deadline - now) / NSEC_PER_MSEC) : 0,
-		.left_ms = ctrl->p.ctrl_loss_tmo_ms < 0		     ? -1
-			   : ms < (uint64_t)ctrl->p.ctrl_loss_tmo_ms ? ctrl->p.ctrl_loss_tmo_ms - (int)ms
-								     : 0,
+		.left_ms = ctrl->p.ctrl_loss_tmo_ms < 0 ? -1 : (int)left_ms(ctrl),
 	};
 	return true;
 }

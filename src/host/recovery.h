@@ -11,8 +11,10 @@ struct host_queue;
 
 struct recovery {
 	bool on;
+	bool settling;	      /* LIVE again, but what was held has not gone out yet */
 	uint32_t nr_attempts; /* begun */
-	uint64_t since;	      /* ns */
+	uint64_t since;	      /* ns: the loss */
+	uint64_t back;	      /* ns: when it was over */
 	struct error cause;   /* why the ctrl was lost */
 	struct timer retry;   /* the next attempt */
 	struct timer fail_io; /* fast_io_fail_tmo */
