@@ -55,6 +55,9 @@ struct backend {
 	/* Set by open and resize: what the owner shall know although it worked ("the last 100 bytes are not used ..."), for the log.  ""
 	 * else. */
 	char notice[192];
+	/* Set by open: tells these contents from others that may stand in the same place later; part of the namespace's default
+	 * identifiers.  "": there are no contents. */
+	char contents[80];
 };
 
 extern const struct backend_ops *const target_backends[]; /* NULL-terminated; in backend/registry.c */

@@ -95,12 +95,17 @@ static struct target_ns *ns_new(struct target_subsys *s, const struct nvof_targe
 	ns->lba_shift = o->block_size == 4096 ? 12 : 9;
 	ns->readonly = o->readonly;
 	ns->nsid = o->nsid ? o->nsid : nsid_lowest_free(s->table);
-	target_ids_default(s->nqn, ns->nsid, ns->uuid, ns->nguid);
+	return ns;
+}
+
+/* Of one that is open. */
+static void ns_set_ids(struct target_ns *ns, const struct nvof_target_ns_opts *o)
+{
+	target_ids_default(ns->subsys->nqn, ns->nsid, ns->backend->contents, ns->uuid, ns->nguid);
 	if (memcmp(o->uuid, zero_id, 16))
 		memcpy(ns->uuid, o->uuid, 16);
 	if (memcmp(o->nguid, zero_id, 16))
 		memcpy(ns->nguid, o->nguid, 16);
-	return ns;
 }
 
 static int ns_check_ids(struct target_subsys *s, const struct target_ns *ns, struct error *err)
@@ -108,8 +113,6 @@ static int ns_check_ids(struct target_subsys *s, const struct target_ns *ns, str
 	struct target_ns *other;
 	char uuid[37];
 
-	if (ns_table_find(s->table, ns->nsid))
-		return error_set(err, -EEXIST, "namespace id %u is in use", ns->nsid);
 	other = ids_in_use(s->target, ns);
 	if (!other)
 		return 0;
@@ -142,9 +145,11 @@ static int subsys_add_ns(struct target_subsys *s, const struct nvof_target_ns_op
 	ns = ns_new(s, o);
 	if (!ns)
 		return error_set(err, -ENOMEM, "out of memory");
-	ret = ns_check_ids(s, ns, err);
-	if (!ret)
-		ret = ns_open(ns, err);
+	ret = ns_table_find(s->table, ns->nsid) ? error_set(err, -EEXIST, "namespace id %u is in use", ns->nsid) : ns_open(ns, err);
+	if (!ret) {
+		ns_set_ids(ns, o);
+		ret = ns_check_ids(s, ns, err);
+	}
 	if (!ret) {
 		subsys_grow_nn(s, ns->nsid);
 		if (ns->backend->ops->volatile_cache)

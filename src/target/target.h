@@ -308,7 +308,7 @@ void target_remove_all_ns(struct target_subsys *s);
 void target_reap_zombies(struct nvof_target *t, bool wait);
 
 /* ids.c */
-void target_ids_default(const char *subsysnqn, uint32_t nsid, uint8_t uuid[16], uint8_t nguid[16]);
+void target_ids_default(const char *subsysnqn, uint32_t nsid, const char *contents, uint8_t uuid[16], uint8_t nguid[16]);
 void target_serial_default(const char *subsysnqn, char serial[21]);
 
 /* queue.c: the doors for queues are in transport/target_ops.h */

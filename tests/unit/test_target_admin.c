@@ -105,7 +105,7 @@ static void identify_ns_has_size_format_and_ids(void **state)
 	const struct nvme_id_ns *id = (void *)page;
 	uint8_t uuid[16], nguid[16];
 
-	target_ids_default(SUBNQN, 1, uuid, nguid);
+	target_ids_default(SUBNQN, 1, th_ns(t, SUBNQN, 1)->backend->contents, uuid, nguid);
 	assert_status(th_identify(admin, NVME_IDENTIFY_CNS_NS, 1, page), 0);
 	assert_int_equal(le64toh(id->nsze), 2048);
 	assert_int_equal(le64toh(id->ncap), 2048);
@@ -133,7 +133,7 @@ static void descriptors_are_for_active_namespaces_only(void **state)
 	const struct nvme_ns_id_desc *d = (void *)page;
 	uint8_t uuid[16], nguid[16];
 
-	target_ids_default(SUBNQN, 1, uuid, nguid);
+	target_ids_default(SUBNQN, 1, th_ns(t, SUBNQN, 1)->backend->contents, uuid, nguid);
 	assert_status(th_identify(admin, NVME_IDENTIFY_CNS_NS_DESC_LIST, 1, page), 0);
 	assert_int_equal(d->nidt, NVME_NIDT_UUID);
 	assert_int_equal(d->nidl, 16);

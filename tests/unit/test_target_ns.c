@@ -111,8 +111,8 @@ static void identifiers_are_stable_and_unique(void **state)
 	static const uint8_t mine[16] = { 0xaa, 1 }, other[16] = { 0xbb };
 	uint8_t u1[16], n1[16], u2[16], n2[16];
 
-	target_ids_default(SUBNQN, 1, u1, n1);
-	target_ids_default(SUBNQN, 2, u2, n2);
+	target_ids_default(SUBNQN, 1, "", u1, n1);
+	target_ids_default(SUBNQN, 2, "", u2, n2);
 	assert_memory_not_equal(u1, u2, 16);
 	assert_memory_not_equal(n1, n2, 16);
 	assert_memory_not_equal(u1, n1, 16);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -76,6 +77,21 @@ static int file_bytes(const struct file_backend *fb, uint64_t *bytes)
 	return 0;
 }
 
+/* Another file under the same name is another one: a file by its file system and inode, a device by its number. */
+static void note_contents(struct file_backend *fb, const struct stat *st)
+{
+	struct statfs fs;
+	uint64_t fsid = 0;
+
+	if (S_ISBLK(st->st_mode)) {
+		snprintf(fb->b.contents, sizeof(fb->b.contents), "device %ju", (uintmax_t)st->st_rdev);
+		return;
+	}
+	if (!fstatfs(fb->fd, &fs))
+		memcpy(&fsid, &fs.f_fsid, min_size(sizeof(fsid), sizeof(fs.f_fsid)));
+	snprintf(fb->b.contents, sizeof(fb->b.contents), "file %" PRIx64 " %ju", fsid, (uintmax_t)st->st_ino);
+}
+
 static bool is_in_memory(int fd)
 {
 	struct statfs fs;
@@ -91,6 +107,7 @@ static int check_kind(struct file_backend *fb, struct error *err)
 	if (fstat(fb->fd, &st))
 		return error_set(err, -errno, "file:%s: %s", fb->path, strerror(errno));
 	fb->direct_align = FILE_DIRECT_ALIGN;
+	note_contents(fb, &st);
 	if (S_ISREG(st.st_mode)) {
 		fb->in_memory = is_in_memory(fb->fd);
 		return 0;

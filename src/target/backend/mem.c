@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <uuid/uuid.h>
 
 #include "base/size.h"
 #include "base/util.h"
@@ -98,6 +99,15 @@ static void mem_close(struct backend *b)
 	free(mb);
 }
 
+/* No other memory is this one. */
+static void contents_of_this_start(char contents[37])
+{
+	uuid_t id;
+
+	uuid_generate(id);
+	uuid_unparse_lower(id, contents);
+}
+
 /* SIZE[,huge=on|off] */
 static int parse_arg(const char *arg, uint64_t *bytes, bool *huge, struct error *err)
 {
@@ -131,6 +141,7 @@ static int mem_open(const char *arg, uint32_t block_size, bool readonly, struct 
 	if (!mb)
 		return error_set(err, -ENOMEM, "mem:%.100s: out of memory", arg);
 	mb->b.ops = &mem_backend_ops;
+	contents_of_this_start(mb->b.contents);
 	mb->block_size = block_size;
 	mb->huge = huge;
 	mb->page_size = (size_t)sysconf(_SC_PAGESIZE);
