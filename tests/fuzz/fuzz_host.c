@@ -19,8 +19,8 @@
 #define HOSTID	"5f0ab5ea-1f20-4a8e-9a3c-6c1f2b1d0e11"
 
 #define MAX_OPS	  12
-#define REGION	  (40u << 10) /* each operation has its own blocks: what it finds there is known */
-#define MAX_TURNS 5000
+#define REGION	  (40u << 10)	       /* each operation has its own blocks: what it finds there is known */
+#define MAX_TURNS 200000	       /* a discovery log may be said to have 65536 records, and to change ten times */
 #define LIMIT_NS  (120 * NSEC_PER_SEC) /* far beyond all limits that the host sets itself */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
