@@ -166,6 +166,7 @@ bool ctrl_recovers(const struct nvof_ctrl *ctrl);
 
 /* teardown.c */
 void ctrl_refuse_io(struct nvof_ctrl *ctrl);
+void ctrl_accept_io(struct nvof_ctrl *ctrl);
 /* New I/O is refused, and all that is under way or held ends with status (negative).  The queues are stopped. */
 void ctrl_end_io(struct nvof_ctrl *ctrl, int status);
 /* Stops all I/O queues together, ends their commands with status (negative), frees them. */

@@ -26,6 +26,11 @@ void ctrl_connect_failed(struct nvof_ctrl *ctrl, struct error *err)
 {
 	int code = err->code;
 
+	if (ctrl->recovery.on && ctrl->state == NVOF_CTRL_CONNECTING) {
+		recovery_attempt_failed(ctrl, err);
+		error_clear(err);
+		return;
+	}
 	if (!ctrl->err.code)
 		error_move(&ctrl->err, err);
 	error_clear(err);
@@ -49,11 +54,7 @@ static bool batch_ended_well(struct nvof_ctrl *ctrl, struct queue_batch *b)
 		return true;
 	error_copy(&err, first);
 	queue_batch_free(b);
-	if (ctrl->recovery.on && ctrl->state == NVOF_CTRL_CONNECTING)
-		recovery_attempt_failed(ctrl, &err);
-	else
-		ctrl_connect_failed(ctrl, &err);
-	error_clear(&err);
+	ctrl_connect_failed(ctrl, &err);
 	return false;
 }
 
@@ -63,10 +64,12 @@ static void ctrl_live(struct nvof_ctrl *ctrl)
 		return; /* it is being disconnected or freed: that ends the connect, too */
 	ctrl->live_us = timeline_now_us(ctrl);
 	aer_start(ctrl);
-	if (ctrl->recovery.on)
+	if (ctrl->recovery.on) {
 		recovery_done(ctrl);
-	else
+	} else {
+		ctrl_accept_io(ctrl);
 		ctrl_connect_end(ctrl, 0);
+	}
 	ctrl_tell_state(ctrl);
 }
 

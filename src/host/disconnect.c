@@ -39,6 +39,7 @@ static void disconnect_work(struct loop_defer *d)
 {
 	struct nvof_ctrl *ctrl = container_of(d, struct nvof_ctrl, disconnect_work);
 	struct error err = { 0 };
+	bool reconnecting;
 
 	if (ctrl->freeing)
 		return; /* that ends the disconnect as well */
@@ -50,9 +51,10 @@ static void disconnect_work(struct loop_defer *d)
 		ctrl_disconnect_end(ctrl);
 		return;
 	}
-	if (ctrl->recovery.on) {
+	reconnecting = ctrl->recovery.on;
+	recovery_stop(ctrl);
+	if (reconnecting) {
 		/* There is nobody to say good-bye to. */
-		recovery_stop(ctrl);
 		queue_batch_free(ctrl->batch);
 		ctrl->batch = NULL;
 		disconnect_close(ctrl, 0);

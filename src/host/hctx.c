@@ -66,7 +66,6 @@ void hctx_add_queue(struct nvof_hctx *hctx, struct host_queue *q)
 {
 	hctx->queues[hctx->nr_queues++] = q;
 	hctx->tags = &hctx->own;
-	hctx->live = true;
 	/* A reconnect may bring smaller queues. */
 	tags_set_limit(&hctx->own, q->queue_size - 1);
 }
@@ -82,7 +81,7 @@ void ctrl_lend_queues(struct nvof_ctrl *ctrl, uint32_t nr_queues)
 			hctx->queues[j] = lender->queues[j];
 		hctx->nr_queues = lender->nr_queues;
 		hctx->tags = &lender->own;
-		hctx->borrowed = hctx->live = true;
+		hctx->borrowed = true;
 	}
 }
 

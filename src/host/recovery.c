@@ -16,7 +16,6 @@
 #include "host/ns_recheck.h"
 #include "host/queue_setup.h"
 
-#define NVME_DNR       0x4000
 #define ATTEMPT_MIN_MS 1000
 #define SETTLE_LOOK_NS (1 * NSEC_PER_MSEC)
 
@@ -44,7 +43,7 @@ void recovery_stop(struct nvof_ctrl *ctrl)
 {
 	struct recovery *r = &ctrl->recovery;
 
-	r->on = false;
+	r->on = r->settling = false;
 	timer_cancel(ctrl->loop, &r->retry);
 	timer_cancel(ctrl->loop, &r->fail_io);
 	timer_cancel(ctrl->loop, &r->settle);
@@ -99,7 +98,7 @@ static void retry_later(struct nvof_ctrl *ctrl, struct error *err)
 	uint64_t left = left_ms(ctrl), next = min_u64(left, ctrl->p.reconnect_delay_ms);
 	struct error all = { 0 };
 
-	if ((err->code > 0 && err->code & NVME_DNR) || !left) {
+	if ((err->code > 0 && err->code & NVME_STATUS_DNR) || !left) {
 		error_set(&all, err->code, "%s; %u attempt%s to reconnect within %u ms failed, the last: %s", error_msg(&r->cause),
 			  r->nr_attempts, r->nr_attempts == 1 ? "" : "s", (unsigned int)waited_ms(ctrl), error_msg(err));
 		error_clear(err);
@@ -165,15 +164,13 @@ static void recovery_start(struct nvof_ctrl *ctrl, struct error *err)
 
 void recovery_done(struct nvof_ctrl *ctrl)
 {
-	uint32_t i;
-
 	timer_cancel(ctrl->loop, &ctrl->connect_timer);
-	recovery_stop(ctrl);
+	/* fast_io_fail_tmo goes on: I/O still waits. */
+	ctrl->recovery.on = false;
 	ctrl->recovery.settling = true;
+	error_clear(&ctrl->recovery.cause);
 	error_clear(&ctrl->err);
 	ctrl->stats.nr_reconnects++;
-	for (i = 0; i < ctrl->nr_hctx; i++)
-		ctrl->hctxs[i]->live = true;
 	ns_recheck_start(ctrl);
 }
 
@@ -181,8 +178,9 @@ static void recovered(struct nvof_ctrl *ctrl)
 {
 	log_warn(&ctrl->ctx->log, "%s at %s is back after %u ms, with %u I/O queues", ctrl->p.subsysnqn, ctrl->p.where,
 		 (unsigned int)waited_ms(ctrl), ctrl->nr_live_queues);
-	ctrl->recovery.settling = false;
+	recovery_stop(ctrl);
 	ctrl->recovery.back = clock_ns();
+	ctrl_accept_io(ctrl);
 	held_release(ctrl);
 }
 
@@ -216,10 +214,7 @@ void ctrl_queue_lost(struct nvof_ctrl *ctrl, struct host_queue *q)
 	error_move(&err, &q->err);
 	switch (ctrl->state) {
 	case NVOF_CTRL_CONNECTING:
-		if (ctrl->recovery.on)
-			recovery_attempt_failed(ctrl, &err);
-		else
-			ctrl_connect_failed(ctrl, &err);
+		ctrl_connect_failed(ctrl, &err);
 		break;
 	case NVOF_CTRL_LIVE:
 		if (ctrl->p.ctrl_loss_tmo_ms) {

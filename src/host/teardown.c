@@ -18,6 +18,14 @@ void ctrl_refuse_io(struct nvof_ctrl *ctrl)
 		ctrl->hctxs[i]->live = false;
 }
 
+void ctrl_accept_io(struct nvof_ctrl *ctrl)
+{
+	uint32_t i;
+
+	for (i = 0; i < ctrl->nr_hctx; i++)
+		ctrl->hctxs[i]->live = true;
+}
+
 static void hctx_stop_queues(struct nvof_hctx *hctx)
 {
 	uint32_t i;

@@ -475,6 +475,29 @@ static void io_waits_no_longer_than_it_was_told(void **state)
 	fake_free(f);
 }
 
+static enum fake_answer ignore_identify_ns(struct fake *f, struct fake_queue *fq, struct host_req *req, struct nvme_cqe *cqe)
+{
+	return !fq->q.qid && req->sqe.opcode == nvme_admin_identify && req->sqe.nsid ? FAKE_HOLD : on_cmd(f, fq, req, cqe);
+}
+
+/* LIVE, but the namespaces are not known again yet. */
+static void io_waits_no_longer_for_a_ctrl_that_is_not_ready_either(void **state)
+{
+	struct fake *f = live(1, -1, 1, fail_fast);
+
+	hold = true;
+	read_one(f, 0, 0, 0);
+	fake_poll_ms(f, 1);
+	f->on_cmd = ignore_identify_ns;
+	break_off(f, 1);
+	fake_poll_ms(f, 1);
+	wait_state(f, NVOF_CTRL_LIVE);
+	fake_poll_ms(f, 30);
+	check_ended(0, 1, -ECONNRESET);
+	read_one(f, 0, 1, -ENOTCONN);
+	fake_free(f);
+}
+
 static void a_command_that_kills_the_ctrl_is_given_up_in_the_end(void **state)
 {
 	struct fake *f = live(1, -1, 1, NULL);
@@ -715,6 +738,7 @@ int main(void)
 		cmocka_unit_test(a_ctrl_that_comes_and_goes_is_one_loss),
 		cmocka_unit_test(a_refusal_for_good_ends_it_and_a_busy_ctrl_is_tried_again),
 		cmocka_unit_test(io_waits_no_longer_than_it_was_told),
+		cmocka_unit_test(io_waits_no_longer_for_a_ctrl_that_is_not_ready_either),
 		cmocka_unit_test(a_command_that_kills_the_ctrl_is_given_up_in_the_end),
 		cmocka_unit_test(a_command_that_is_not_answered_resets_the_ctrl_and_is_sent_again),
 		cmocka_unit_test(reset_is_for_those_who_recover),
