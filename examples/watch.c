@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tells the namespaces of a subsystem, tells them again whenever one is added, removed or resized, and ends when the ctrl is lost.
+ * Tells the namespaces of a subsystem, tells them again whenever one is added, removed, resized or replaced, and ends when the ctrl is
+ *lost.
  *
  *	./watch 127.0.0.1 4420 nqn.2026-11.org.example:nvof [KEEP-ALIVE-MS]
  */
@@ -9,68 +10,52 @@
 
 #include <nvof/nvof.h>
 
-#define LOG_CHANGED_NS 4
-#define LOG_LEN	       4096
-#define NSID_ALL       0xffffffff
-
-/* Callbacks may not wait for an answer, so they leave a note. */
+/* What event->ns points to is good inside the callback only, unless it is kept with nvof_ns_ref(); here a note is enough. */
 static void note_event(void *arg, struct nvof_ctrl *ctrl, const struct nvof_event *event)
 {
 	int *changed = arg;
 
 	(void)ctrl;
-	if (event->type == NVOF_EVENT_NS_CHANGED)
+	switch (event->type) {
+	case NVOF_EVENT_NS_ADDED:
+	case NVOF_EVENT_NS_REMOVED:
+	case NVOF_EVENT_NS_RESIZED:
+	case NVOF_EVENT_NS_REPLACED:
 		*changed = 1;
+		break;
+	default:
+		break;
+	}
 }
 
-static void tell_ns(struct nvof_ctrl *ctrl, uint32_t nsid)
+/* The library keeps the table: this asks nobody. */
+static void tell_all(struct nvof_ctrl *ctrl)
 {
 	struct nvof_ns *ns;
+	uint32_t nsid = 0;
 
-	/* It may be gone again by now; then the next event is on its way. */
-	if (nvof_ns_open_sync(ctrl, nsid, &ns))
-		return;
-	printf(" %u: %llu blocks of %u bytes;", nsid, (unsigned long long)nvof_ns_nr_blocks(ns), nvof_ns_block_size(ns));
-	nvof_ns_close(ns);
-}
-
-static int tell_all(struct nvof_ctrl *ctrl)
-{
-	uint32_t *nsids;
-	size_t nr;
-	int status = nvof_ns_list_sync(ctrl, &nsids, &nr);
-
-	if (status)
-		return status;
 	printf("namespaces:");
-	for (size_t i = 0; i < nr; i++)
-		tell_ns(ctrl, nsids[i]);
+	while ((ns = nvof_ns_next(ctrl, nsid))) {
+		nsid = nvof_ns_nsid(ns);
+		printf(" %u: %llu blocks of %u bytes;", nsid, (unsigned long long)nvof_ns_nr_blocks(ns), nvof_ns_block_size(ns));
+		nvof_ns_close(ns);
+	}
 	printf("\n");
 	fflush(stdout);
-	free(nsids);
-	return 0;
-}
-
-/* The ctrl tells the next change only after its log was read. */
-static int read_changes(struct nvof_ctrl *ctrl)
-{
-	static unsigned char log[LOG_LEN];
-	int status = nvof_get_log_sync(ctrl, LOG_CHANGED_NS, 0, false, NSID_ALL, 0, log, sizeof(log));
-
-	return status ? status : tell_all(ctrl);
 }
 
 static int watch(struct nvof_ctx *ctx, struct nvof_ctrl *ctrl, int *changed)
 {
-	int status = tell_all(ctrl);
+	/* From now on the library follows the changes. */
+	int status = nvof_ns_scan_sync(ctrl);
 	char words[150];
 
+	*changed = !status;
 	while (!status && nvof_ctrl_state(ctrl) == NVOF_CTRL_LIVE) {
-		nvof_ctx_poll(ctx, -1);
-		if (!*changed)
-			continue;
+		if (*changed)
+			tell_all(ctrl);
 		*changed = 0;
-		status = read_changes(ctrl);
+		nvof_ctx_poll(ctx, -1);
 	}
 	if (*nvof_ctrl_errmsg(ctrl))
 		fprintf(stderr, "%s\n", nvof_ctrl_errmsg(ctrl));

@@ -14,6 +14,18 @@ void async_domain_init(struct async_domain *d, uint32_t concurrency, void (*done
 	CDS_INIT_LIST_HEAD(&d->ended);
 }
 
+void async_limit_init(struct async_limit *limit, uint32_t max)
+{
+	*limit = (struct async_limit){ .max = max };
+	CDS_INIT_LIST_HEAD(&limit->line);
+}
+
+void async_domain_share(struct async_domain *d, struct async_limit *limit)
+{
+	assert(!d->nr_ops);
+	d->limit = limit;
+}
+
 /* Errors that a cancel brought about do not count as the first one while there is another. */
 static bool is_consequence_of_cancel(const struct async_domain *d, int code)
 {
@@ -25,8 +37,11 @@ static void op_set_ended(struct async_op *op)
 {
 	struct async_domain *d = op->domain;
 
-	if (op->state == ASYNC_RUNNING)
+	if (op->state == ASYNC_RUNNING) {
 		d->nr_running--;
+		if (d->limit)
+			d->limit->nr_running--;
+	}
 	cds_list_del(&op->link);
 	cds_list_add_tail(&op->link, &d->ended);
 	op->state = ASYNC_ENDED;
@@ -38,10 +53,18 @@ static void op_set_ended(struct async_op *op)
 		d->first_failed = op;
 }
 
+static void line_leave(struct async_domain *d)
+{
+	if (d->in_line)
+		cds_list_del(&d->limit_link);
+	d->in_line = false;
+}
+
 static void end_waiting(struct async_domain *d)
 {
 	struct async_op *op;
 
+	line_leave(d);
 	while (!cds_list_empty(&d->waiting)) {
 		op = cds_list_first_entry(&d->waiting, struct async_op, link);
 		error_set(&op->err, d->cancel_code, "cancelled before it began");
@@ -55,6 +78,8 @@ static void start_one(struct async_domain *d, struct async_op *op)
 	cds_list_add_tail(&op->link, &d->running);
 	op->state = ASYNC_RUNNING;
 	d->nr_running++;
+	if (d->limit)
+		d->limit->nr_running++;
 	d->starting = op;
 	op->start(op);
 	d->starting = NULL;
@@ -63,9 +88,28 @@ static void start_one(struct async_domain *d, struct async_op *op)
 		op->cancel(op);
 }
 
-static bool has_room(const struct async_domain *d)
+static bool limit_has_room(const struct async_limit *limit)
 {
-	return !d->concurrency || d->nr_running < d->concurrency;
+	return !limit || !limit->max || limit->nr_running < limit->max;
+}
+
+/* There is an operation to start and room for it.  Without room in the shared limit the domain joins its line. */
+static bool can_start(struct async_domain *d)
+{
+	if (cds_list_empty(&d->waiting)) {
+		line_leave(d);
+		return false;
+	}
+	if (d->concurrency && d->nr_running >= d->concurrency)
+		return false;
+	if (limit_has_room(d->limit))
+		return true;
+	if (!d->in_line && d->limit->served == d)
+		cds_list_add(&d->limit_link, &d->limit->line); /* it keeps its place */
+	else if (!d->in_line)
+		cds_list_add_tail(&d->limit_link, &d->limit->line);
+	d->in_line = true;
+	return false;
 }
 
 /*
@@ -80,7 +124,7 @@ static void pump(struct async_domain *d)
 	for (;;) {
 		if (d->cancelled)
 			end_waiting(d);
-		if (cds_list_empty(&d->waiting) || !has_room(d))
+		if (!can_start(d))
 			break;
 		start_one(d, cds_list_first_entry(&d->waiting, struct async_op, link));
 	}
@@ -89,6 +133,19 @@ static void pump(struct async_domain *d)
 		d->done_called = true;
 		d->done(d); /* may have freed d */
 	}
+}
+
+/* An operation of some domain ended: those in line go on.  As with pump(), only the outermost call works. */
+static void limit_serve(struct async_limit *limit)
+{
+	if (!limit || limit->served)
+		return;
+	while (!cds_list_empty(&limit->line) && limit_has_room(limit)) {
+		limit->served = cds_list_first_entry(&limit->line, struct async_domain, limit_link);
+		line_leave(limit->served);
+		pump(limit->served);
+	}
+	limit->served = NULL;
 }
 
 void async_domain_add(struct async_domain *d, struct async_op *op)
@@ -139,12 +196,15 @@ void async_domain_cancel(struct async_domain *d, int code)
 void async_op_end(struct async_op *op, struct error *err)
 {
 	struct async_domain *d = op->domain;
+	struct async_limit *limit = d->limit;
 
 	assert(op->state == ASYNC_RUNNING);
 	if (err)
 		error_move(&op->err, err);
 	op_set_ended(op);
+	/* What has begun first goes on first: the domain's own, before those in line. */
 	pump(d);
+	limit_serve(limit);
 }
 
 const struct error *async_domain_first_error(const struct async_domain *d)
@@ -167,4 +227,19 @@ void async_op_reset(struct async_op *op)
 	error_clear(&op->err);
 	op->state = ASYNC_IDLE;
 	op->domain = NULL;
+}
+
+void async_domain_forget(struct async_op *op)
+{
+	struct async_domain *d = op->domain;
+
+	assert(op->state == ASYNC_ENDED);
+	cds_list_del(&op->link);
+	d->nr_ops--;
+	d->nr_ended--;
+	if (op->err.code)
+		d->nr_failed--;
+	if (d->first_failed == op)
+		d->first_failed = NULL;
+	async_op_reset(op);
 }

@@ -27,10 +27,11 @@ struct loop_defer;
 struct loop_ext;
 
 /*
- * events: EPOLLIN/OUT/ERR/HUP as epoll gave them, or EPOLLIN alone when the loop is spinning and just tries (EAGAIN is then normal).
+ * events: EPOLLIN/OUT/ERR/HUP as epoll gave them, or EPOLLIN and LOOP_TRY when the loop is spinning and just tries (EAGAIN is then normal).
  * Returns true when it did work: a call that only met EAGAIN returns false and lets the descriptor cool down.
  * It may delete any loop_fd of the loop, its own as well, and free the memory that holds it.
  */
+#define LOOP_TRY (1u << 16) /* none of epoll's */
 typedef bool loop_fd_fn(struct loop_fd *lf, uint32_t events);
 
 struct loop_fd {

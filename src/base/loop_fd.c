@@ -189,7 +189,7 @@ int loop_hot_round(struct loop *loop)
 		lf = cds_list_first_entry(&round, struct loop_fd, hot_link);
 		cds_list_del(&lf->hot_link);
 		cds_list_add_tail(&lf->hot_link, &missed);
-		n += fd_call(loop, lf, EPOLLIN);
+		n += fd_call(loop, lf, EPOLLIN | LOOP_TRY);
 	}
 	cds_list_splice(&missed, &loop->hot);
 	return n;

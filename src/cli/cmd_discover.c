@@ -26,6 +26,12 @@ static void print_entry(size_t i, const struct nvof_disc_entry *e)
 	printf("eflags:  %s\n", nvmf_eflags_str(e->eflags));
 	if (e->trtype == NVMF_TRTYPE_TCP)
 		printf("sectype: %s\n", nvmf_sectype_str(e->sectype));
+	if (e->trtype == NVMF_TRTYPE_RDMA) {
+		printf("rdma_prtype: %s\n", nvmf_prtype_str(e->rdma_prtype));
+		printf("rdma_qptype: %s\n", nvmf_qptype_str(e->rdma_qptype));
+		printf("rdma_cms:    %s\n", nvmf_cms_str(e->rdma_cms));
+		printf("rdma_pkey: 0x%04x\n", e->rdma_pkey);
+	}
 }
 
 static void print_log(const struct nvof_disc_log *log)
@@ -63,6 +69,12 @@ static json_object *entry_json(const struct nvof_disc_entry *e)
 	add_text(o, "eflags", nvmf_eflags_str(e->eflags));
 	if (e->trtype == NVMF_TRTYPE_TCP)
 		add_text(o, "sectype", nvmf_sectype_str(e->sectype));
+	if (e->trtype == NVMF_TRTYPE_RDMA) {
+		add_text(o, "rdma_prtype", nvmf_prtype_str(e->rdma_prtype));
+		add_text(o, "rdma_qptype", nvmf_qptype_str(e->rdma_qptype));
+		add_text(o, "rdma_cms", nvmf_cms_str(e->rdma_cms));
+		add_number(o, "rdma_pkey", e->rdma_pkey);
+	}
 	return o;
 }
 

@@ -104,7 +104,7 @@ static int deallocate(struct conn *c, const struct args *args)
 	}
 	if (ret)
 		goto close;
-	status = conn_wait(c, &w, nvof_discard(nvof_ctrl_hctx(c->ctrl, 0), ns, ranges, (unsigned int)args->nr_slbs, conn_wait_cb, &w));
+	status = conn_wait(c, &w, nvof_discard(conn_hctx(c, 0), ns, ranges, (unsigned int)args->nr_slbs, conn_wait_cb, &w));
 	if (status == -ENOTSUP)
 		ret = cli_error(c->cli, status, "the ctrl does not support this command (ONCS)");
 	else
@@ -132,7 +132,7 @@ int cmd_dsm(struct cli *cli, int argc, char **argv)
 	}
 	if (ret)
 		goto out;
-	ret = conn_open(&c, &args.io.conn, CONN_ADMIN);
+	ret = conn_open(&c, &args.io.conn, CONN_IO_ONE);
 	if (!ret)
 		ret = deallocate(&c, &args);
 	conn_close(&c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 
-#include "cli/conn.h"
 #include "cli/fields.h"
+#include "cli/identify.h"
 
 static const struct usage usage = {
 	"[-t TRANSPORT] -a ADDR [-s PORT] -n NQN [OPTION]... | URI",
@@ -30,12 +30,7 @@ static const struct field fields[] = {
 };
 /* clang-format on */
 
-struct args {
-	struct conn_args conn;
-	bool raw;
-};
-
-static int id_ctrl(struct cli *cli, const struct args *args)
+static int id_ctrl(struct cli *cli, const struct identify_args *args)
 {
 	struct nvme_id_ctrl id;
 	json_object *doc;
@@ -63,21 +58,5 @@ static int id_ctrl(struct cli *cli, const struct args *args)
 
 int cmd_id_ctrl(struct cli *cli, int argc, char **argv)
 {
-	/* clang-format off */
-	static const struct opt opts[] = {
-		{ 'b', "raw-binary", OPT_FLAG, OFFSET(struct args, raw), NULL, "the 4096 bytes as they came" },
-		{ 0 }
-	};
-	/* clang-format on */
-	struct args args = { .raw = false };
-	int ret;
-
-	conn_args_init(&args.conn, cli);
-	ret = conn_parse(&usage, (struct opt_group[]){ { "Options", opts, &args }, { 0 } }, &args.conn, argc, argv);
-	if (ret == OPTS_GO && args.raw && cli->json)
-		ret = cli_usage_error(cli, "--raw-binary", "--raw-binary and -o json exclude one another");
-	if (ret == OPTS_GO)
-		ret = id_ctrl(cli, &args);
-	conn_args_clear(&args.conn);
-	return ret;
+	return identify_run(cli, &usage, argc, argv, id_ctrl);
 }

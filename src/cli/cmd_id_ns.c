@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/conn.h"
 #include "cli/fields.h"
+#include "cli/identify.h"
 #include "proto/nqn.h"
 
 static const struct usage usage = {
@@ -25,11 +25,6 @@ static const struct field fields[] = {
 	F(nvmsetid, DEC), F(endgid, DEC), F(nguid, ID),	  F(eui64, ID),	    { 0 },
 };
 /* clang-format on */
-
-struct args {
-	struct conn_args conn;
-	bool raw;
-};
 
 static unsigned int lbaf_in_use(const struct nvme_id_ns *id)
 {
@@ -63,7 +58,7 @@ static int read_ids(struct conn *c, uint32_t nsid, struct nvme_id_ns *id, char u
 	if (ret)
 		return ret;
 	if (!memcmp(id, &zero, sizeof(zero)))
-		return cli_error(c->cli, -ENODEV, "--namespace-id: there is no active namespace %" PRIu32, nsid);
+		return cli_argument_error(c->cli, "--namespace-id", -ENODEV, "--namespace-id: there is no active namespace %" PRIu32, nsid);
 	/* Optional before NVMe 1.3: without it there is no UUID to show. */
 	if (!nvof_identify_sync(c->ctrl, NVME_IDENTIFY_CNS_NS_DESC_LIST, nsid, list) && find_uuid(list, bytes))
 		uuid_format(bytes, uuid);
@@ -112,7 +107,7 @@ static int show(struct cli *cli, uint32_t nsid, const struct nvme_id_ns *id, con
 	return cli_json(cli, doc);
 }
 
-static int id_ns(struct cli *cli, const struct args *args)
+static int id_ns(struct cli *cli, const struct identify_args *args)
 {
 	uint32_t nsid = args->conn.nsid;
 	struct nvme_id_ns id;
@@ -136,21 +131,5 @@ static int id_ns(struct cli *cli, const struct args *args)
 
 int cmd_id_ns(struct cli *cli, int argc, char **argv)
 {
-	/* clang-format off */
-	static const struct opt opts[] = {
-		{ 'b', "raw-binary", OPT_FLAG, OFFSET(struct args, raw), NULL, "the 4096 bytes as they came" },
-		{ 0 }
-	};
-	/* clang-format on */
-	struct args args = { .raw = false };
-	int ret;
-
-	conn_args_init(&args.conn, cli);
-	ret = conn_parse(&usage, (struct opt_group[]){ { "Options", opts, &args }, { 0 } }, &args.conn, argc, argv);
-	if (ret == OPTS_GO && args.raw && cli->json)
-		ret = cli_usage_error(cli, "--raw-binary", "--raw-binary and -o json exclude one another");
-	if (ret == OPTS_GO)
-		ret = id_ns(cli, &args);
-	conn_args_clear(&args.conn);
-	return ret;
+	return identify_run(cli, &usage, argc, argv, id_ns);
 }

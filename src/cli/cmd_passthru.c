@@ -74,14 +74,14 @@ static int load(struct cli *cli, const struct args *args, uint8_t *buf)
 	int err;
 
 	if (!f)
-		return cli_error(cli, -errno, "--input-file: %s: %s", name, strerror(errno));
+		return cli_argument_error(cli, "--input-file", -errno, "--input-file: %s: %s", name, strerror(errno));
 	errno = 0;
 	n = fread(buf, 1, args->len, f);
 	err = ferror(f) ? errno : 0;
 	if (f != stdin)
 		fclose(f);
 	if (err)
-		return cli_error(cli, -err, "--input-file: %s: %s", name, strerror(err));
+		return cli_argument_error(cli, "--input-file", -err, "--input-file: %s: %s", name, strerror(err));
 	if (n < args->len)
 		return cli_usage_error(cli, "--input-file", "%s has %zu bytes, --data-len says %llu", name, n,
 				       (unsigned long long)args->len);
@@ -94,7 +94,7 @@ static int save(struct cli *cli, const struct args *args, const uint8_t *buf)
 	bool ok;
 
 	if (!f)
-		return cli_error(cli, -errno, "--input-file: %s: %s", args->file, strerror(errno));
+		return cli_argument_error(cli, "--input-file", -errno, "--input-file: %s: %s", args->file, strerror(errno));
 	ok = fwrite(buf, 1, args->len, f) == args->len;
 	ok = !fclose(f) && ok;
 	return ok ? EXIT_OK : cli_error(cli, -errno, "%s: %s", args->file, strerror(errno));

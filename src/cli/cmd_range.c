@@ -42,7 +42,7 @@ static int run_steps(struct conn *c, struct nvof_ns *ns, const struct io_args *a
 		int status;
 
 		progress_update(&progress, at * nvof_ns_block_size(ns));
-		status = conn_wait(c, &w, submit(nvof_ctrl_hctx(c->ctrl, 0), ns, slba, nlb, io_args_flags(args), conn_wait_cb, &w));
+		status = conn_wait(c, &w, submit(conn_hctx(c, 0), ns, slba, nlb, io_args_flags(args), conn_wait_cb, &w));
 		if (status) {
 			progress_end(&progress);
 			ret = step_failed(c, status, slba, nlb);
@@ -79,7 +79,7 @@ static int run(struct cli *cli, const struct usage *usage, const struct opt *opt
 	io_args_init(&args, cli);
 	ret = conn_parse(usage, opts ? groups : NULL, &args.conn, argc, argv);
 	if (ret == OPTS_GO) {
-		ret = conn_open(&c, &args.conn, CONN_ADMIN);
+		ret = conn_open(&c, &args.conn, CONN_IO_ONE);
 		if (!ret)
 			ret = act(&c, &args, submit, opts != NULL);
 		conn_close(&c);

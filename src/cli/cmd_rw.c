@@ -29,10 +29,10 @@ static int open_file(struct cli *cli, const struct io_args *args, struct transfe
 	t->fd_name = args->data;
 	t->fd = out ? open(args->data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : open(args->data, O_RDONLY | O_CLOEXEC);
 	if (t->fd < 0)
-		return cli_error(cli, -errno, "--data: %s: %s", args->data, strerror(errno));
+		return cli_argument_error(cli, "--data", -errno, "--data: %s: %s", args->data, strerror(errno));
 	/* Opening one to read succeeds, and only reading it would fail. */
 	if (!fstat(t->fd, &st) && S_ISDIR(st.st_mode))
-		return cli_error(cli, -EISDIR, "--data: %s: %s", args->data, strerror(EISDIR));
+		return cli_argument_error(cli, "--data", -EISDIR, "--data: %s: %s", args->data, strerror(EISDIR));
 	return EXIT_OK;
 }
 

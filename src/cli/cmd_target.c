@@ -10,6 +10,7 @@
 #include "cli/conn.h"
 #include "cli/control.h"
 #include "cli/target_spec.h"
+#include "proto/ana.h"
 
 #define DRAIN_MS 1500
 #define ADDR_LEN 128
@@ -22,9 +23,15 @@ static const struct usage usage = {
 	"$ nvof target --listen tcp:127.0.0.1:4420 --subsys nqn.2026-11.org.example:nvof --ns mem:64M",
 };
 
+struct listen {
+	const char *addr;
+	struct nvof_ana_group *ana;
+	size_t nr_ana;
+};
+
 struct args {
 	struct cli *cli;
-	const char **listens;
+	struct listen *listens;
 	size_t nr_listens;
 	const char **referrals;
 	size_t nr_referrals;
@@ -33,7 +40,7 @@ struct args {
 	bool no_control, poll;
 	uint32_t io_threads, max_io_queues, max_queue_size;
 	uint64_t mdts, inline_len, pace, handshake_tmo_ms;
-	int spin_us;
+	int spin_us; /* -1: not given */
 };
 
 static char *opt_listen(void *base, const char *value)
@@ -41,7 +48,28 @@ static char *opt_listen(void *base, const char *value)
 	struct args *args = base;
 
 	args->listens = array_more(args->listens, &args->nr_listens, sizeof(*args->listens));
-	args->listens[args->nr_listens - 1] = value;
+	args->listens[args->nr_listens - 1].addr = value;
+	return NULL;
+}
+
+static char *opt_ana(void *base, const char *value)
+{
+	struct args *args = base;
+	struct nvof_ana_group group;
+	struct listen *l;
+	char *why;
+
+	if (!args->nr_listens)
+		return sentence("it belongs to the --listen before it, and there is none");
+	l = &args->listens[args->nr_listens - 1];
+	why = spec_ana_parse(value, &group);
+	if (why)
+		return why;
+	for (size_t i = 0; i < l->nr_ana; i++)
+		if (l->ana[i].grpid == group.grpid)
+			return sentence("group %u of %s is given twice", group.grpid, l->addr);
+	l->ana = array_more(l->ana, &l->nr_ana, sizeof(*l->ana));
+	l->ana[l->nr_ana - 1] = group;
 	return NULL;
 }
 
@@ -58,7 +86,9 @@ static char *opt_referral(void *base, const char *value)
 
 /* clang-format off */
 static const struct opt opts[] = {
-	{ 0, "listen", OPT_CALL, 0, "ADDR", "tcp:ADDR:PORT, IPv6 in brackets; port 0: any free one; may be given several times", .call = opt_listen },
+	{ 0, "listen", OPT_CALL, 0, "ADDR", "tcp:ADDR:PORT or rdma:ADDR:PORT, IPv6 in brackets; port 0: any free one; may be given several times", .call = opt_listen },
+	{ 0, "ana", OPT_CALL, 0, "GROUP=STATE",
+	  "how the --listen before it leads to the namespaces of an ANA group: " ANA_STATE_NAMES " (default optimized)", .call = opt_ana },
 	{ 0, "config", OPT_STR, OFFSET(struct args, config), "FILE", "ports, subsystems, hosts and namespaces from nvmetcli's JSON" },
 	{ 0, "referral", OPT_CALL, 0, "ADDR", "TRANSPORT:ADDR:PORT of another discovery service to tell hosts of; may be given several times",
 	  .call = opt_referral },
@@ -99,7 +129,7 @@ static void args_init(struct args *args, struct cli *cli)
 		.mdts = defaults.mdts_len,
 		.inline_len = defaults.inline_len,
 		.handshake_tmo_ms = defaults.handshake_tmo_ms,
-		.spin_us = (int)defaults.spin_us,
+		.spin_us = -1,
 	};
 }
 
@@ -113,6 +143,8 @@ static int check_args(struct args *args)
 	if (args->inline_len % 16)
 		return cli_usage_error(args->cli, "--inline-len", "--inline-len: %llu is not a multiple of 16",
 				       (unsigned long long)args->inline_len);
+	if (args->poll && args->spin_us >= 0)
+		return cli_usage_error(args->cli, "--spin", "--spin and --poll exclude one another: --poll never sleeps");
 	if (args->control && args->no_control)
 		return cli_usage_error(args->cli, "--control", "--control and --no-control exclude one another");
 	return EXIT_OK;
@@ -134,7 +166,8 @@ static int new_target(const struct args *args, struct nvof_target **tp)
 	o.inline_len = (uint32_t)args->inline_len;
 	o.pace = args->pace;
 	o.poll = args->poll;
-	o.spin_us = (unsigned int)args->spin_us;
+	if (args->spin_us >= 0)
+		o.spin_us = (unsigned int)args->spin_us;
 	o.handshake_tmo_ms = (unsigned int)args->handshake_tmo_ms;
 	ret = nvof_target_new(&o, tp);
 	return ret ? cli_error(args->cli, ret, "starting the target: %s", strerror(-ret)) : EXIT_OK;
@@ -165,24 +198,48 @@ static int add_referral(const struct args *args, struct nvof_target *t, const ch
 	return ret ? failed(args, t, ret, "--referral") : EXIT_OK;
 }
 
-/* What a file said is listened on is in the status only. */
-static void addrs_from_status(struct nvof_target *t, json_object *addrs)
+/* A target that nobody can reach, or that has nothing to offer, is no target, unless it is to be told the rest: by the control socket. */
+static int check_use(const struct args *args, json_object *addrs, size_t nr_subsys)
+{
+	if (args->control)
+		return EXIT_OK;
+	if (!json_object_array_length(addrs))
+		return cli_argument_error(args->cli, "--config", 0,
+					  "--config: %s names no port, and there is no --listen: nobody could connect (with --control "
+					  "PATH a port may be added later)",
+					  args->config);
+	if (!nr_subsys && args->config)
+		cli_warn(args->cli, "--config: %s names no subsystem: hosts find nothing here", args->config);
+	else if (!nr_subsys)
+		cli_warn(args->cli, "there is no --subsys and no --ns: hosts find nothing here");
+	return EXIT_OK;
+}
+
+/* What a file said is listened on, and offered, is in the status only. */
+static size_t look_at_status(struct nvof_target *t, json_object *addrs)
 {
 	char *text = nvof_target_status_json(t);
-	json_object *status = text ? json_tokener_parse(text) : NULL, *ports, *addr;
+	json_object *status = text ? json_tokener_parse(text) : NULL, *ports, *subsyss, *value;
+	size_t nr_subsys = 0;
 
 	if (json_object_object_get_ex(status, "ports", &ports) && json_object_is_type(ports, json_type_array))
 		for (size_t i = 0; i < json_object_array_length(ports); i++)
-			if (json_object_object_get_ex(json_object_array_get_idx(ports, i), "address", &addr))
-				json_object_array_add(addrs, json_object_get(addr));
+			if (json_object_object_get_ex(json_object_array_get_idx(ports, i), "address", &value))
+				json_object_array_add(addrs, json_object_get(value));
+	if (json_object_object_get_ex(status, "subsystems", &subsyss) && json_object_is_type(subsyss, json_type_array))
+		for (size_t i = 0; i < json_object_array_length(subsyss); i++)
+			nr_subsys += !json_object_object_get_ex(json_object_array_get_idx(subsyss, i), "discovery", &value) ||
+				     !json_object_get_boolean(value);
 	json_object_put(status);
 	free(text);
+	return nr_subsys;
 }
 
 /* Subsystems and namespaces first: whoever connects early finds all of them. */
 static int set_up(const struct args *args, struct nvof_target *t, json_object *addrs)
 {
 	int ret = spec_apply(args->cli, &args->spec, t);
+	size_t nr_subsys = args->spec.nr_subsys;
 
 	for (size_t i = 0; i < args->nr_referrals && !ret; i++)
 		ret = add_referral(args, t, args->referrals[i]);
@@ -192,17 +249,17 @@ static int set_up(const struct args *args, struct nvof_target *t, json_object *a
 		ret = nvof_target_load_config(t, args->config);
 		if (ret)
 			return cli_error(args->cli, ret, "%s", nvof_target_errmsg(t, msg, sizeof(msg)));
-		addrs_from_status(t, addrs);
+		nr_subsys = look_at_status(t, addrs);
 	}
 	for (size_t i = 0; i < args->nr_listens && !ret; i++) {
 		char addr[ADDR_LEN] = "";
 
-		ret = nvof_target_listen(t, args->listens[i], addr, sizeof(addr));
+		ret = nvof_target_listen_ana(t, args->listens[i].addr, args->listens[i].ana, args->listens[i].nr_ana, addr, sizeof(addr));
 		if (ret)
 			return failed(args, t, ret, "--listen");
 		json_object_array_add(addrs, json_object_new_string(addr));
 	}
-	return ret;
+	return ret ? ret : check_use(args, addrs, nr_subsys);
 }
 
 /* The default socket is a convenience: without a place for it the target runs all the same. */
@@ -222,7 +279,7 @@ static int start_control(const struct args *args, struct nvof_target *t, json_ob
 	if (!ret)
 		return EXIT_OK;
 	if (args->control)
-		return cli_error(args->cli, ret, "--control: %s", msg);
+		return cli_argument_error(args->cli, "--control", ret, "--control: %s", msg);
 	if (args->cli->verbose)
 		cli_warn(args->cli, "no control socket: %s", msg);
 	return EXIT_OK;
@@ -303,6 +360,8 @@ int cmd_target(struct cli *cli, int argc, char **argv)
 	if (!ret)
 		ret = serve(&args);
 out:
+	for (size_t i = 0; i < args.nr_listens; i++)
+		free(args.listens[i].ana);
 	free(args.listens);
 	free(args.referrals);
 	spec_clear(&args.spec);

@@ -10,6 +10,7 @@
 
 #include "base/util.h"
 #include "cli/control_internal.h"
+#include "proto/ana.h"
 #include "proto/nqn.h"
 
 #define COUNT_MAX 65536
@@ -146,6 +147,7 @@ static int cmd_add_ns(struct request *r)
 		return ret;
 	opts.block_size = (uint32_t)arg_number(r, "block_size", 512);
 	opts.readonly = arg_flag(r, "readonly", false);
+	opts.anagrpid = (uint32_t)arg_number(r, "anagrpid", 1);
 	for (i = 0; !ret && i < count; i++) {
 		opts.nsid = (uint32_t)arg_number(r, "nsid", 0);
 		opts.nsid += opts.nsid ? (uint32_t)i : 0;
@@ -249,6 +251,19 @@ static int cmd_remove_listener(struct request *r)
 	return ret ? ret : api(r, nvof_target_unlisten(r->target, addr));
 }
 
+static int cmd_set_ana(struct request *r)
+{
+	const char *addr, *text = NULL;
+	uint8_t state;
+	int ret = need_text(r, "address", &addr);
+
+	if (!ret)
+		ret = need_text(r, "state", &text);
+	if (!ret && !ana_state_parse(text, &state))
+		ret = refuse(r, -EINVAL, "state \"%.40s\" is not one of: " ANA_STATE_NAMES, text);
+	return ret ? ret : api(r, nvof_target_set_ana(r->target, addr, (uint32_t)arg_number(r, "grpid", 0), state));
+}
+
 static int cmd_referral(struct request *r)
 {
 	const char *transport, *traddr = NULL, *trsvcid = NULL;
@@ -325,6 +340,7 @@ static const struct {
 	{ "allow-any-host", cmd_allow_any_host, true },
 	{ "add-listener", cmd_add_listener, true },
 	{ "remove-listener", cmd_remove_listener, true },
+	{ "set-ana", cmd_set_ana, true },
 	{ "add-referral", cmd_referral, true },
 	{ "remove-referral", cmd_referral, true },
 	{ "add-fault", cmd_add_fault, false },

@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "cli/demo.h"
+#include "cli/text.h"
 
 static void add(json_object *to, const char *key, json_object *value)
 {
@@ -15,18 +16,12 @@ static void add(json_object *to, const char *key, json_object *value)
 /* One decimal of a microsecond is enough, and keeps the report small. */
 static json_object *rounded(double v)
 {
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.1f", v);
-	return json_object_new_double_s(v, text);
+	return decimals_json(v, 1);
 }
 
 static json_object *ms(double us)
 {
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.3f", us / 1000);
-	return json_object_new_double_s(us / 1000, text);
+	return number_json(us / 1000);
 }
 
 static json_object *setup_json(const struct demo_setup *setup)
@@ -63,7 +58,7 @@ static json_object *curve_json(const struct hist *lat)
 	for (int i = 0; i <= 96 && rest * (double)lat->n >= 1; i++, rest *= 0.887) {
 		json_object *point = json_object_new_object();
 
-		add(point, "q", json_object_new_double(1 - rest));
+		add(point, "q", decimals_json(1 - rest, 7));
 		add(point, "us", quantile(lat, 1 - rest));
 		json_object_array_add(curve, point);
 	}

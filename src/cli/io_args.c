@@ -4,6 +4,7 @@
 
 #include "base/util.h"
 #include "cli/io_args.h"
+#include "cli/text.h"
 
 /* clang-format off */
 const struct opt io_range_opts[] = {
@@ -92,6 +93,6 @@ int io_args_report(struct cli *cli, const struct io_args *args, const struct nvo
 	json_object_object_add(doc, "start_block", json_object_new_uint64(args->start_block));
 	json_object_object_add(doc, "blocks", json_object_new_uint64(nr_blocks));
 	json_object_object_add(doc, "bytes", json_object_new_uint64(nr_blocks * nvof_ns_block_size(ns)));
-	json_object_object_add(doc, "seconds", json_object_new_double((double)took_ns / NSEC_PER_SEC));
+	json_object_object_add(doc, "seconds", decimals_json((double)took_ns / NSEC_PER_SEC, 6));
 	return cli_json(cli, doc);
 }

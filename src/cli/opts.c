@@ -177,9 +177,10 @@ bool opts_want_json(int argc, char **argv)
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
 		const char *value = NULL;
 
-		if (!strncmp(argv[i], "--output-format=", 16))
+		if (!strncmp(argv[i], "--output", 8) && opts_same_name("output-format", argv[i] + 2, 13) && argv[i][15] == '=')
 			value = argv[i] + 16;
-		else if (!strcmp(argv[i], "--output-format") || !strcmp(argv[i], "-o"))
+		else if ((!strncmp(argv[i], "--", 2) && opts_same_name("output-format", argv[i] + 2, strlen(argv[i] + 2))) ||
+			 !strcmp(argv[i], "-o"))
 			value = i + 1 < argc ? argv[i + 1] : NULL;
 		else if (!strncmp(argv[i], "-o", 2))
 			value = argv[i] + (argv[i][2] == '=' ? 3 : 2);
@@ -277,11 +278,26 @@ struct parser {
 	bool help;
 };
 
+/* nvme-cli spells some of its options with underscores, others with dashes: both are taken for all of them. */
+static char dashed(char c)
+{
+	return c == '_' ? '-' : c;
+}
+
+bool opts_same_name(const char *name, const char *given, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len && name[i] && dashed(name[i]) == dashed(given[i]); i++)
+		;
+	return i == len && !name[len];
+}
+
 static const struct opt *find_name(const struct parser *p, const char *name, size_t len, void **base)
 {
 	for (const struct opt_group *g = p->groups; g->title; g++)
 		for (const struct opt *opt = g->opts; opt->name; opt++)
-			if (!strncmp(opt->name, name, len) && !opt->name[len]) {
+			if (opts_same_name(opt->name, name, len)) {
 				*base = g->base;
 				return opt;
 			}

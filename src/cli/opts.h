@@ -76,6 +76,8 @@ int opts_parse(struct cli *cli, const struct usage *usage, const struct opt_grou
 
 /* Parses one value as the command line would; also for the keys of a URI.  NULL when fine, else a sentence to free(). */
 char *opt_set(const struct opt *opt, void *base, const char *value);
+/* given, len bytes of it, means the option or key name. */
+bool opts_same_name(const char *name, const char *given, size_t len);
 /* -o json anywhere in argv, however spelled: errors of the rest must be JSON then. */
 bool opts_want_json(int argc, char **argv);
 /* A sentence to free(), for call functions.  Never NULL: without memory the program ends. */

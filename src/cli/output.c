@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/stop.h"
 #include "cli/text.h"
 
 static void say(const struct cli *cli, const char *msg)
@@ -42,12 +43,25 @@ static void keep_failure(struct cli *cli, const char *msg, int status, const cha
 	}
 }
 
-static void fail(struct cli *cli, int status, const char *argument, const char *fmt, va_list ap)
+/* "ABOUT: SENTENCE"; a sentence about an argument begins with that.  NULL: no memory. */
+static char *sentence_of(const char *about, const char *fmt, va_list ap)
 {
-	char *msg = NULL;
+	char *msg, *whole;
 
 	if (vasprintf(&msg, fmt, ap) < 0)
-		msg = NULL;
+		return NULL;
+	if (!about)
+		return msg;
+	if (asprintf(&whole, "%s: %s", about, msg) < 0)
+		whole = NULL;
+	free(msg);
+	return whole;
+}
+
+static void fail(struct cli *cli, int status, const char *argument, const char *fmt, va_list ap)
+{
+	char *msg = sentence_of(argument ? NULL : cli->about, fmt, ap);
+
 	if (msg)
 		text_clean(msg);
 	say(cli, msg ? msg : "out of memory");
@@ -61,6 +75,16 @@ int cli_error(struct cli *cli, int status, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	fail(cli, status, NULL, fmt, ap);
+	va_end(ap);
+	return EXIT_FAILED;
+}
+
+int cli_argument_error(struct cli *cli, const char *argument, int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fail(cli, status, argument, fmt, ap);
 	va_end(ap);
 	return EXIT_FAILED;
 }
@@ -90,10 +114,50 @@ void cli_warn(const struct cli *cli, const char *fmt, ...)
 	free(msg);
 }
 
+void cli_json_failure(const struct cli *cli, json_object *doc)
+{
+	json_object *err;
+
+	if (cli->failure && json_object_object_get_ex(cli->failure, "error", &err))
+		json_object_object_add(doc, "error", json_object_get(err));
+}
+
+json_object *cli_part_begin(struct cli *cli)
+{
+	json_object *before = cli->failure;
+
+	cli->failure = NULL;
+	return before;
+}
+
+json_object *cli_part_end(struct cli *cli, json_object *before)
+{
+	json_object *part = NULL, *own = NULL;
+
+	/* A copy: who gets it adds to it. */
+	if (cli->failure && json_object_object_get_ex(cli->failure, "error", &part) && json_object_deep_copy(part, &own, NULL))
+		abort();
+	if (before) {
+		json_object_put(cli->failure);
+		cli->failure = before;
+	}
+	return own;
+}
+
 int cli_json(struct cli *cli, json_object *doc)
 {
 	cli->printed = true;
+	stop_without_document();
 	puts(json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(doc);
+	return cli_flush(cli);
+}
+
+int cli_json_line(struct cli *cli, json_object *doc)
+{
+	cli->printed = true;
+	stop_without_document();
+	puts(json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(doc);
 	return cli_flush(cli);
 }

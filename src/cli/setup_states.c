@@ -5,6 +5,7 @@
 #include "base/hist.h"
 #include "base/util.h"
 #include "cli/setup_trace.h"
+#include "cli/text.h"
 
 #define STATES_MAX 12 /* a transport has fewer */
 
@@ -74,12 +75,8 @@ json_object *setup_states_json(const struct setup_states *s)
 
 		json_object_object_add(o, "state", json_object_new_string(s->states[i].name));
 		json_object_object_add(o, "count", json_object_new_int64((int64_t)s->states[i].ns.n));
-		for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
-			json_object *us = json_object_new_double(us_at(&s->states[i], columns[c].quantile));
-
-			json_object_set_serializer(us, json_object_double_to_json_string, (void *)(uintptr_t) "%.3f", NULL);
-			json_object_object_add(o, columns[c].key, us);
-		}
+		for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
+			json_object_object_add(o, columns[c].key, number_json(us_at(&s->states[i], columns[c].quantile)));
 		json_object_array_add(list, o);
 	}
 	return list;

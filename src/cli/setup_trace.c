@@ -2,17 +2,12 @@
 #include "cli/setup_trace.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli/text.h"
+
 #define GAP_US 1000 /* between two connects, so that the eye can tell them apart */
-
-static json_object *number(double value)
-{
-	json_object *o = json_object_new_double(value);
-
-	json_object_set_serializer(o, json_object_double_to_json_string, (void *)(uintptr_t) "%.3f", NULL);
-	return o;
-}
 
 /* tid < 0: it is about the whole process. */
 static json_object *event(const char *phase, const char *name, uint32_t pid, int tid)
@@ -36,58 +31,75 @@ static void add_name(struct setup_trace *t, const char *what, int tid, const cha
 	json_object_array_add(t->events, o);
 }
 
-void setup_trace_init(struct setup_trace *t)
+int setup_trace_open(struct setup_trace *t, const char *path)
 {
-	*t = (struct setup_trace){ .events = json_object_new_array() };
+	*t = (struct setup_trace){ .path = path };
+	if (!path)
+		return 0;
+	t->f = fopen(path, "we");
+	if (!t->f)
+		return -errno;
+	t->events = json_object_new_array();
+	return 0;
 }
 
-void setup_trace_add(struct setup_trace *t, const struct nvof_span *spans, size_t nr)
+void setup_trace_next_run(struct setup_trace *t)
 {
-	double end_us = 0;
-	char name[32];
+	t->run_us = t->end_us + (t->nr_connects ? GAP_US : 0);
+}
 
+static void add_span(struct setup_trace *t, const struct nvof_span *span, double start_us)
+{
+	json_object *slice = event("X", span->state, t->nr_connects, span->qid);
+	double end_us = start_us + span->end_us;
+
+	json_object_object_add(slice, "cat", json_object_new_string("setup"));
+	json_object_object_add(slice, "ts", number_json(start_us + span->start_us));
+	json_object_object_add(slice, "dur", number_json(span->end_us - span->start_us));
+	json_object_array_add(t->events, slice);
+	if (end_us > t->end_us)
+		t->end_us = end_us;
+}
+
+void setup_trace_add(struct setup_trace *t, const struct nvof_ctrl *ctrl, double start_us)
+{
+	const struct nvof_span *spans;
+	size_t nr = nvof_ctrl_timeline(ctrl, &spans);
+	char name[32], *title;
+
+	if (!t->f)
+		return;
 	t->nr_connects++;
-	snprintf(name, sizeof(name), "connect %u", t->nr_connects);
-	add_name(t, "process_name", -1, name);
+	if (asprintf(&title, "connect %u: %s", t->nr_connects, nvof_ctrl_subsysnqn(ctrl)) < 0)
+		abort();
+	add_name(t, "process_name", -1, title);
+	free(title);
 	for (size_t i = 0; i < nr; i++) {
-		json_object *slice = event("X", spans[i].state, t->nr_connects, spans[i].qid);
-
 		if (!i || spans[i].qid != spans[i - 1].qid) {
 			snprintf(name, sizeof(name), spans[i].qid ? "qid %u" : "qid %u (admin)", spans[i].qid);
 			add_name(t, "thread_name", spans[i].qid, name);
 		}
-		json_object_object_add(slice, "cat", json_object_new_string("setup"));
-		json_object_object_add(slice, "ts", number(t->next_us + spans[i].start_us));
-		json_object_object_add(slice, "dur", number(spans[i].end_us - spans[i].start_us));
-		json_object_array_add(t->events, slice);
-		if (spans[i].end_us > end_us)
-			end_us = spans[i].end_us;
+		add_span(t, &spans[i], t->run_us + start_us);
 	}
-	t->next_us += end_us + GAP_US;
 }
 
-int setup_trace_write(const struct setup_trace *t, const char *path)
+int setup_trace_close(struct setup_trace *t)
 {
-	json_object *doc = json_object_new_object();
+	json_object *doc;
 	const char *text;
-	FILE *f = fopen(path, "we");
 	int ret = 0;
 
-	if (!f)
-		ret = -errno;
+	if (!t->f)
+		return 0;
+	doc = json_object_new_object();
 	json_object_object_add(doc, "displayTimeUnit", json_object_new_string("ms"));
-	json_object_object_add(doc, "traceEvents", json_object_get(t->events));
+	json_object_object_add(doc, "traceEvents", t->events);
 	text = json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PLAIN);
-	if (f && (fputs(text, f) < 0 || fputc('\n', f) < 0))
+	if (fputs(text, t->f) < 0 || fputc('\n', t->f) < 0)
 		ret = -errno;
-	if (f && fclose(f) && !ret)
+	if (fclose(t->f) && !ret)
 		ret = -errno;
 	json_object_put(doc);
+	*t = (struct setup_trace){ 0 };
 	return ret;
-}
-
-void setup_trace_clear(struct setup_trace *t)
-{
-	json_object_put(t->events);
-	t->events = NULL;
 }

@@ -9,19 +9,24 @@
 
 /*
  * A trace in Chrome's format (opens in Perfetto): a process for each connect, a thread for each queue, a slice for each state.
- * Connects follow one another on the trace's clock.
+ * Runs follow one another on the trace's clock.
  */
 struct setup_trace {
+	FILE *f; /* NULL: none is wanted */
+	const char *path;
 	json_object *events;
-	double next_us; /* where the next connect begins */
+	double run_us, end_us; /* where this run begins, and what was added so far ends */
 	uint32_t nr_connects;
 };
 
-void setup_trace_init(struct setup_trace *t);
-void setup_trace_add(struct setup_trace *t, const struct nvof_span *spans, size_t nr);
-/* 0 or -errno. */
-int setup_trace_write(const struct setup_trace *t, const char *path);
-void setup_trace_clear(struct setup_trace *t);
+/* path NULL: no trace is wanted, and the calls below do nothing.  0, or -errno: it can't be written there. */
+int setup_trace_open(struct setup_trace *t, const char *path);
+/* The connects that follow belong to the next run. */
+void setup_trace_next_run(struct setup_trace *t);
+/* A connect that began start_us after its run. */
+void setup_trace_add(struct setup_trace *t, const struct nvof_ctrl *ctrl, double start_us);
+/* Writes it: 0 or -errno.  Once. */
+int setup_trace_close(struct setup_trace *t);
 
 /* How long I/O queues spent in each state. */
 struct setup_states;

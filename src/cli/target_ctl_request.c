@@ -12,6 +12,7 @@
 #include "cli/opts.h"
 #include "cli/target_ctl.h"
 #include "cli/target_spec.h"
+#include "proto/ana.h"
 #include "proto/nqn.h"
 
 const char ctl_actions_help[] = "Changes a running \"nvof target\", or shows its status.  ACTION is one of\n"
@@ -19,6 +20,7 @@ const char ctl_actions_help[] = "Changes a running \"nvof target\", or shows its
 				"  add-subsys NQN | remove-subsys NQN\n"
 				"  allow-host NQN | disallow-host NQN | allow-any-host yes|no\n"
 				"  add-listener ADDR | remove-listener ADDR\n"
+				"  set-ana ADDR GROUP=STATE\n"
 				"  add-referral ADDR | remove-referral ADDR\n"
 				"  add-fault SPEC | clear-faults\n"
 				"  status | save [FILE]";
@@ -79,6 +81,7 @@ static int want_ns(const struct ctl_args *a, json_object *req)
 		json_object_object_add(req, "nsid", json_object_new_int64(ns.nsid));
 	json_object_object_add(req, "count", json_object_new_int64(ns.count));
 	json_object_object_add(req, "block_size", json_object_new_int64(ns.block_size));
+	json_object_object_add(req, "anagrpid", json_object_new_int64(ns.anagrpid));
 	json_object_object_add(req, "readonly", json_object_new_boolean(ns.readonly));
 	add_id(req, "uuid", ns.uuid);
 	add_id(req, "nguid", ns.nguid);
@@ -158,6 +161,22 @@ static int want_address(const struct ctl_args *a, json_object *req)
 	return EXIT_OK;
 }
 
+static int want_ana(const struct ctl_args *a, json_object *req)
+{
+	struct nvof_ana_group group;
+	char *why = spec_ana_parse(a->words[2], &group);
+	int ret;
+
+	if (why) {
+		ret = cli_usage_error(a->cli, "GROUP=STATE", "set-ana: %s", why);
+		free(why);
+		return ret;
+	}
+	json_object_object_add(req, "grpid", json_object_new_int64(group.grpid));
+	add_text(req, "state", ana_state_name((uint8_t)group.state));
+	return want_address(a, req);
+}
+
 /* "tcp:ADDR:PORT": the transport ends at the first colon, the port begins after the last; brackets around IPv6 are taken off. */
 static int want_referral(const struct ctl_args *a, json_object *req)
 {
@@ -211,6 +230,7 @@ static const struct {
 	{ "allow-any-host", "yes or no", 1, 1, want_any },
 	{ "add-listener", "an ADDR such as tcp:127.0.0.1:4420", 1, 1, want_address },
 	{ "remove-listener", "an ADDR such as tcp:127.0.0.1:4420", 1, 1, want_address },
+	{ "set-ana", "an ADDR such as tcp:127.0.0.1:4420 and a GROUP=STATE such as 1=inaccessible", 2, 2, want_ana },
 	{ "add-referral", "an ADDR such as tcp:127.0.0.1:4420", 1, 1, want_referral },
 	{ "remove-referral", "an ADDR such as tcp:127.0.0.1:4420", 1, 1, want_referral },
 	{ "add-fault", "a SPEC such as on=connect,delay=5ms", 1, 1, want_spec },

@@ -47,6 +47,11 @@ static size_t count(json_object *obj, const char *key)
 	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
 }
 
+static void print_ana(json_object *group)
+{
+	printf("  ANA group %" PRIu64 "  %s\n", number(group, "grpid"), text(group, "state"));
+}
+
 static void print_port(json_object *port)
 {
 	printf("port %" PRIu64 "  %s  ", number(port, "portid"), text(port, "address"));
@@ -54,6 +59,7 @@ static void print_port(json_object *port)
 		printf("all subsystems\n");
 	else
 		printf("%zu subsystem%s\n", count(port, "subsystems"), count(port, "subsystems") == 1 ? "" : "s");
+	each(port, "ana_groups", print_ana);
 }
 
 static void print_host(json_object *host)
@@ -65,9 +71,10 @@ static void print_ns(json_object *ns)
 {
 	char size[24];
 
-	printf("  ns %" PRIu64 "  %s  %s in blocks of %" PRIu64 "%s  %" PRIu64 " reads, %" PRIu64 " writes\n", number(ns, "nsid"),
-	       text(ns, "backend"), size_format(number(ns, "nr_blocks") * number(ns, "block_size"), size), number(ns, "block_size"),
-	       flag(ns, "readonly") ? ", read-only" : "", number(ns, "nr_reads"), number(ns, "nr_writes"));
+	printf("  ns %" PRIu64 "  %s  %s in blocks of %" PRIu64 "%s  ANA group %" PRIu64 "  %" PRIu64 " reads, %" PRIu64 " writes\n",
+	       number(ns, "nsid"), text(ns, "backend"), size_format(number(ns, "nr_blocks") * number(ns, "block_size"), size),
+	       number(ns, "block_size"), flag(ns, "readonly") ? ", read-only" : "", number(ns, "anagrpid"), number(ns, "nr_reads"),
+	       number(ns, "nr_writes"));
 	if (*text(ns, "notice"))
 		printf("    %s\n", text(ns, "notice"));
 }

@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "cli/target_spec.h"
+#include "proto/ana.h"
 #include "proto/nqn.h"
 
 #define COUNT_MAX 65536
@@ -57,8 +58,8 @@ static char *parse_id(const char *key, const char *value, uint8_t id[16])
 	return NULL;
 }
 
-enum ns_key { KEY_RO, KEY_COUNT, KEY_NSID, KEY_BLOCK, KEY_UUID, KEY_NGUID, NR_KEYS };
-static const char *const ns_keys[NR_KEYS] = { "ro", "count", "nsid", "block", "uuid", "nguid" };
+enum ns_key { KEY_RO, KEY_COUNT, KEY_NSID, KEY_BLOCK, KEY_UUID, KEY_NGUID, KEY_ANAGRP, NR_KEYS };
+static const char *const ns_keys[NR_KEYS] = { "ro", "count", "nsid", "block", "uuid", "nguid", "anagrp" };
 
 /* NR_KEYS: none of ours, it belongs to the backend's text. */
 static enum ns_key key_find(const char *item)
@@ -89,6 +90,8 @@ static char *ns_key_set(struct spec_ns *ns, enum ns_key key, const char *value)
 		return parse_id("uuid", value, ns->uuid);
 	case KEY_NGUID:
 		return parse_id("nguid", value, ns->nguid);
+	case KEY_ANAGRP:
+		return parse_number("anagrp", value, ANA_GRPID_MAX, &ns->anagrpid);
 	default:
 		abort();
 	}
@@ -123,6 +126,20 @@ static bool is_set(const uint8_t id[16])
 	return memcmp(id, zero, sizeof(zero)) != 0;
 }
 
+/* What is left behind the backend's argument once our keys are gone: comma leads to the last of it.  NULL when the backend may look at it.
+ */
+static char *check_rest(const char *backend, const char *comma)
+{
+	bool is_mem = !strncmp(backend, "mem:", 4);
+
+	if (!strncmp(backend, "file:", 5))
+		return NULL; /* it may be part of the path */
+	if (!is_mem || strncmp(comma + 1, "huge=", 5))
+		return sentence("\"%s\" is not one of the keys: %snsid=, block=, count=, uuid=, nguid=, anagrp=, ro", comma + 1,
+				is_mem ? "huge=on|off, " : "");
+	return strchr(backend, ',') != comma ? sentence("\"%s\" goes right behind the size: mem:SIZE%s,...", comma + 1, comma) : NULL;
+}
+
 char *spec_ns_parse(const char *text, struct spec_ns *ns)
 {
 	char *comma, *why;
@@ -130,15 +147,18 @@ char *spec_ns_parse(const char *text, struct spec_ns *ns)
 	memset(ns, 0, sizeof(*ns));
 	ns->block_size = 512;
 	ns->count = 1;
+	ns->anagrpid = 1;
 	ns->backend = strdup(text);
 	if (!ns->backend)
 		abort();
 	comma = take_keys(ns, ns->backend, &why);
 	if (why)
 		goto bad;
-	if (comma && strncmp(ns->backend, "file:", 5) && strncmp(comma + 1, "huge=", 5))
-		why = sentence("\"%s\" is not one of the keys: nsid=, block=, count=, uuid=, nguid=, ro", comma + 1);
-	else if (!strchr(ns->backend, ':'))
+	if (comma)
+		why = check_rest(ns->backend, comma);
+	if (why)
+		goto bad;
+	if (!strchr(ns->backend, ':'))
 		why = sentence("\"%s\" is not BACKEND:ARGUMENT (mem:SIZE, file:PATH, null:SIZE)", ns->backend);
 	else if (ns->count > 1 && (is_set(ns->uuid) || is_set(ns->nguid)))
 		why = sentence("count=%" PRIu32 " namespaces can't share one uuid or nguid", ns->count);
@@ -149,6 +169,25 @@ char *spec_ns_parse(const char *text, struct spec_ns *ns)
 bad:
 	free(ns->backend);
 	ns->backend = NULL;
+	return why;
+}
+
+char *spec_ana_parse(const char *text, struct nvof_ana_group *group)
+{
+	const char *equals = strchr(text, '=');
+	char *number, *why;
+	uint8_t state;
+
+	if (!equals)
+		return sentence("\"%s\" is not GROUP=STATE, such as 1=inaccessible", text);
+	if (!ana_state_parse(equals + 1, &state))
+		return sentence("\"%s\": the state is not one of: " ANA_STATE_NAMES, text);
+	number = strndup(text, (size_t)(equals - text));
+	if (!number)
+		abort();
+	why = parse_number("group", number, ANA_GRPID_MAX, &group->grpid);
+	free(number);
+	group->state = state;
 	return why;
 }
 
@@ -234,8 +273,9 @@ static char *opt_fault(void *base, const char *value)
 const struct opt spec_opts[] = {
 	{ 0, "subsys", OPT_CALL, 0, "NQN", "a subsystem; what follows belongs to it (default " DEFAULT_SUBSYSNQN ")", .call = opt_subsys },
 	{ 0, "ns", OPT_CALL, 0, "SPEC",
-	  "a namespace: mem:SIZE, file:PATH or null:SIZE, then [,nsid=N] [,block=512|4096] [,count=N] [,uuid=U] [,nguid=G] [,ro]; sizes in bytes or "
-	  "with K, M, G, T (default: lowest free nsid, 512, 1)",
+	  "a namespace: mem:SIZE[,huge=on], file:PATH[,engine=auto|uring|pool][,direct=on|off] or null:SIZE, then [,nsid=N] [,block=512|4096] "
+	  "[,count=N] [,uuid=U] [,nguid=G] [,anagrp=N] [,ro]; sizes in bytes or with K, M, G, T (default: small pages, engine=auto, direct=on where the "
+	  "file system can, lowest free nsid, 512, 1, ANA group 1)",
 	  .call = opt_ns },
 	{ 0, "allow-host", OPT_CALL, 0, "NQN", "let this host connect, and no other that is not named (default: any host)", .call = opt_allow_host },
 	{ 0, "serial", OPT_CALL, 0, "TEXT", "serial number of the subsystem (default: made from its NQN)", .call = opt_serial },
@@ -277,6 +317,7 @@ static int apply_ns(struct cli *cli, const char *nqn, const struct spec_ns *ns, 
 	opts.backend = ns->backend;
 	opts.block_size = ns->block_size;
 	opts.readonly = ns->readonly;
+	opts.anagrpid = ns->anagrpid;
 	memcpy(opts.uuid, ns->uuid, sizeof(opts.uuid));
 	memcpy(opts.nguid, ns->nguid, sizeof(opts.nguid));
 	for (uint32_t i = 0; i < ns->count; i++) {

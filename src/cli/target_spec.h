@@ -15,7 +15,7 @@
 
 struct spec_ns {
 	char *backend; /* owned: "mem:64M" */
-	uint32_t nsid, block_size, count;
+	uint32_t nsid, block_size, count, anagrpid;
 	uint8_t uuid[16], nguid[16];
 	bool readonly;
 };
@@ -35,8 +35,11 @@ struct target_spec {
 	size_t nr_faults;
 };
 
-/* "mem:64M,count=64,block=4096,uuid=..,nguid=..,nsid=N,ro".  Only known keys at the end are taken off, so that a path may have commas. */
+/* "mem:64M,count=64,block=4096,uuid=..,nguid=..,nsid=N,anagrp=N,ro".  Only known keys at the end are taken off, so that a path may have
+ * commas. */
 char *spec_ns_parse(const char *text, struct spec_ns *ns);
+/* "2=inaccessible" */
+char *spec_ana_parse(const char *text, struct nvof_ana_group *group);
 void spec_clear(struct target_spec *spec);
 /* --subsys, --ns, --fault ...; base: a struct target_spec */
 extern const struct opt spec_opts[];

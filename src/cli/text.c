@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,4 +46,17 @@ json_object *text_json(const char *text)
 	o = json_object_new_string(text_clean(copy));
 	free(copy);
 	return o;
+}
+
+json_object *decimals_json(double value, int decimals)
+{
+	char text[400]; /* DBL_MAX has 309 digits */
+
+	snprintf(text, sizeof(text), "%.*f", decimals, value);
+	return json_object_new_double_s(value, text);
+}
+
+json_object *number_json(double value)
+{
+	return decimals_json(value, 3);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts that others chose (a peer's, an argument's), made fit for a terminal and for JSON. */
+/* Texts that others chose (a peer's, an argument's), made fit for a terminal and for JSON; and numbers for JSON. */
 #ifndef NVOF_CLI_TEXT_H
 #define NVOF_CLI_TEXT_H
 
@@ -9,5 +9,9 @@
 char *text_clean(char *text);
 /* A cleaned copy as a JSON string. */
 json_object *text_json(const char *text);
+/* With so many decimals. */
+json_object *decimals_json(double value, int decimals);
+/* With three. */
+json_object *number_json(double value);
 
 #endif

@@ -126,7 +126,7 @@ static void slot_ended(void *arg, const struct nvof_cpl *cpl)
 static int slot_submit(struct run *r, struct slot *slot)
 {
 	const struct transfer *t = r->t;
-	struct nvof_hctx *hctx = nvof_ctrl_hctx(t->conn->ctrl, (unsigned int)(r->next % nvof_ctrl_nr_hctx(t->conn->ctrl)));
+	struct nvof_hctx *hctx = conn_hctx(t->conn, (unsigned int)(r->next % conn_nr_hctx(t->conn)));
 	int ret;
 
 	if (t->op == TRANSFER_READ)
@@ -182,7 +182,7 @@ static int tell_difference(struct run *r, const struct slot *slot)
 	uint8_t *there = malloc(slot_len(r, slot));
 	size_t at = 0;
 
-	if (!there || nvof_read_sync(nvof_ctrl_hctx(c->ctrl, 0), r->t->ns, slot->slba, slot->nlb, there, 0)) {
+	if (!there || nvof_read_sync(conn_hctx(c, 0), r->t->ns, slot->slba, slot->nlb, there, 0)) {
 		free(there);
 		return cli_error(c->cli, slot->status, "differs somewhere in blocks %" PRIu64 " to %" PRIu64, slot->slba,
 				 slot->slba + slot->nlb - 1);
@@ -282,7 +282,7 @@ static int run_chunks(struct run *r)
 
 static int run_init(struct run *r, const struct transfer *t)
 {
-	unsigned int nr_hctx = nvof_ctrl_nr_hctx(t->conn->ctrl);
+	unsigned int nr_hctx = conn_nr_hctx(t->conn);
 	struct stat st;
 
 	*r = (struct run){ .t = t, .block_size = nvof_ns_block_size(t->ns) };

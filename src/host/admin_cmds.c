@@ -8,6 +8,8 @@ int nvof_identify(struct nvof_ctrl *ctrl, uint8_t cns, uint32_t nsid, uint16_t c
 {
 	struct nvme_sqe sqe = sqe_identify(cns, nsid, cntid, csi);
 
+	if (!buf)
+		return -EINVAL;
 	return admin_submit(ctrl, &sqe, DATA_FROM_CTRL, buf, NVME_IDENTIFY_DATA_SIZE, cb, arg);
 }
 

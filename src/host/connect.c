@@ -5,6 +5,7 @@
 
 #include "host/connect.h"
 #include "host/ctrl.h"
+#include "host/queue.h"
 #include "proto/status.h"
 
 void connect_fill_data(const struct nvof_ctrl *ctrl, uint16_t qid, struct nvmf_connect_data *data)
@@ -86,12 +87,12 @@ static void connect_refused(struct host_queue *q, int status, uint32_t dw0)
 	char text[150], hint[640];
 
 	if (status < 0) {
-		host_queue_failed(q, status, "Connect: %s", strerror(-status));
+		queue_fail(q, status, "Connect: %s", strerror(-status));
 		return;
 	}
 	nvme_status_describe((uint16_t)status, true, text, sizeof(text));
 	refused_hint(q->ctrl, status, dw0, hint, sizeof(hint));
-	host_queue_failed(q, status, "%s: %s", text, hint);
+	queue_fail(q, status, "%s: %s", text, hint);
 }
 
 int connect_check_answer(struct host_queue *q, int status, const struct nvme_cqe *cqe)
@@ -103,7 +104,7 @@ int connect_check_answer(struct host_queue *q, int status, const struct nvme_cqe
 		return status;
 	}
 	if (dw0 >> 16) {
-		host_queue_failed(q, -ENOTSUP, "the target demands authentication (AUTHREQ %xh), which this host can't do yet", dw0 >> 16);
+		queue_fail(q, -ENOTSUP, "the target demands authentication (AUTHREQ %xh), which this host can't do yet", dw0 >> 16);
 		return -ENOTSUP;
 	}
 	if (!q->qid)

@@ -6,20 +6,21 @@
 
 #include "host/ctrl.h"
 #include "host/hctx.h"
-#include "host/ns.h"
-#include "host/ns_recheck.h"
-#include "host/queue_setup.h"
+#include "host/queue_batch.h"
+#include "host/subsystem.h"
 #include "host/tags.h"
 
 static void ctrl_release(struct nvof_ctrl *ctrl)
 {
 	uint32_t i;
 
-	ns_free_all(ctrl);
+	ns_set_free(ctrl);
 	for (i = 0; i < ctrl->nr_hctx; i++)
 		hctx_free(ctrl->hctxs[i]);
 	free(ctrl->hctxs);
 	tags_free(&ctrl->admin_tags);
+	io_threads_leave(ctrl->ctx, &ctrl->io);
+	io_threads_stop(&ctrl->io);
 	if (ctrl->ep)
 		ctrl->p.ops->endpoint_free(ctrl->ep);
 	cds_list_del(&ctrl->link);
@@ -49,12 +50,13 @@ void ctrl_destroy(struct nvof_ctrl *ctrl)
 	timer_cancel(ctrl->loop, &ctrl->connect_timer);
 	ctrl_stop(ctrl, -ECANCELED);
 	ctrl_connect_end(ctrl, -ECANCELED);
+	ns_set_cancel(ctrl);
 	ctrl_set_state(ctrl, NVOF_CTRL_DEAD, "freed");
 	ctrl->disconnect_status = 0;
 	ctrl_disconnect_end(ctrl);
+	subsystem_leave(ctrl);
 	ctx->busy--;
 	loop_defer_cancel(&ctrl->held.work);
-	ns_recheck_free(ctrl);
 	ctrl_release(ctrl);
 }
 

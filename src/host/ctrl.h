@@ -10,17 +10,23 @@
 #include "base/loop.h"
 #include "host/ctx.h"
 #include "host/held.h"
+#include "host/io_thread.h"
+#include "host/ns_set.h"
 #include "host/params.h"
+#include "host/queue_delete.h"
 #include "host/recovery.h"
+#include "host/retry.h"
 #include "host/timeline.h"
 #include "transport/host_ops.h"
 
-struct ns_recheck;
+struct async_limit;
+struct path;
 struct queue_batch;
 
 /* The reserved slots of the admin queue's tag set, for commands of the core of which at most one is under way. */
 enum admin_slot {
-	ADMIN_SLOT_CTL, /* Connect, initialisation, shutdown: one after the other */
+	ADMIN_SLOT_CTL,	 /* Connect, initialisation, shutdown: one after the other */
+	ADMIN_SLOT_INIT, /* of two steps of the initialisation, the second */
 	ADMIN_SLOT_KEEP_ALIVE,
 	ADMIN_SLOT_AER,
 	ADMIN_NR_SLOTS,
@@ -29,7 +35,9 @@ enum admin_slot {
 /* ctrl_init.c */
 struct ctrl_init {
 	bool running;
-	unsigned int step;
+	unsigned int next;	 /* step */
+	unsigned int again;	 /* the step that is repeated */
+	uint32_t waiting;	 /* steps that were sent and not answered, a bit each */
 	struct timer retry;	 /* CSTS.RDY is asked again */
 	uint64_t ready_deadline; /* ns */
 	uint64_t retry_ns;
@@ -57,6 +65,12 @@ struct cmd_timer {
 	uint64_t deadline; /* the tick at which a command submitted now is late; 0: never */
 };
 
+/* aer.c */
+struct ctrl_events {
+	struct timer pause; /* after a burst of events: the next one is asked for */
+	uint64_t calm;
+};
+
 /* shutdown.c */
 struct ctrl_shutdown {
 	bool running;
@@ -74,6 +88,7 @@ struct nvof_ctrl {
 	/* what a command looks at */
 	enum nvof_ctrl_state state; /* changed by ctrl_set_state() alone */
 	struct held held;
+	struct retries retries;
 	bool traffic; /* some command was answered since the keep alive's timer looked */
 	struct cmd_timer cmd_timer;
 
@@ -86,8 +101,9 @@ struct nvof_ctrl {
 	struct host_tags admin_tags;
 	struct host_queue *admin;
 	struct nvof_hctx **hctxs;
-	uint32_t nr_hctx;
+	uint32_t nr_hctx, nr_own_hctx; /* own: those that have queues of their own now, the first ones */
 	uint32_t nr_live_queues;
+	struct io_threads io; /* none: queues are served by the ctx's own loop */
 
 	/* what the ctrl told us */
 	uint16_t cntlid;
@@ -96,30 +112,37 @@ struct nvof_ctrl {
 	uint32_t nr_granted;
 	uint32_t inline_len;			 /* of I/O queues */
 	size_t max_transfer;			 /* bytes; SIZE_MAX: no limit */
-	bool has_nvm_limits;			 /* ns_open asked for wzsl and vsl */
+	bool has_nvm_limits;			 /* ns_identify() asked for wzsl and vsl */
 	uint32_t max_zeroes_len, max_verify_len; /* bytes; UINT32_MAX: no limit */
 
 	/* ctrl_connect.c */
 	nvof_connect_cb *connect_cb;
 	void *connect_arg;
-	bool connecting; /* connect_cb is still to be called */
-	struct queue_batch *batch;
+	bool connecting;		 /* connect_cb is still to be called */
+	struct async_limit *setup_limit; /* of queues set up at once, shared with other ctrls that are connecting; NULL: none */
+	struct queue_batch *batch;	 /* under way: the admin queue, or the I/O queues */
+	bool plain_order;		 /* no early links: the peer objected to them */
+	bool told_objection;		 /* that was said */
 	struct ctrl_init init;
 	struct timer connect_timer;
 	uint32_t connect_tmo_ms; /* what it was set to */
 	struct timeline timeline;
 	double init_done_us, live_us;
 
+	struct path *path; /* subsystem.c; NULL: of no subsystem */
 	struct recovery recovery;
 	struct loop_defer reset_work;
-	struct ns_recheck *recheck; /* under way */
+	struct cds_list_head renewals; /* renew.c */
 
 	/* disconnect.c */
 	nvof_connect_cb *disconnect_cb;
 	void *disconnect_arg;
 	bool disconnecting; /* disconnect_cb is still to be called */
 	int disconnect_status;
+	bool disconnect_silent; /* nobody is there to say good-bye to */
 	struct loop_defer disconnect_work;
+	struct queue_delete queue_delete;
+	uint64_t disconnect_start, namespaces_gone, disconnect_end; /* ns; 0: not yet */
 	struct ctrl_shutdown shutdown;
 
 	/* ctrl.c */
@@ -127,8 +150,9 @@ struct nvof_ctrl {
 	struct loop_defer free_work;
 
 	struct keep_alive ka;
+	struct ctrl_events aer;
 	struct nvof_ctrl_stats stats;
-	struct cds_list_head namespaces; /* nvof_ns.link */
+	struct ns_set nss;
 };
 
 /* ctrl_state.c: the one door.  False: the table does not allow it (losing a race with delete is normal). */
@@ -136,18 +160,23 @@ bool ctrl_set_state(struct nvof_ctrl *ctrl, enum nvof_ctrl_state to, const char 
 /* Tells the event callback that the state changed.  From the loop only. */
 void ctrl_tell_state(struct nvof_ctrl *ctrl);
 void ctrl_tell_event(struct nvof_ctrl *ctrl, enum nvof_event_type type, uint32_t raw);
+void ctrl_tell(struct nvof_ctrl *ctrl, const struct nvof_event *event);
 
 /* Each prepares its part of a new ctrl. */
 void ctrl_init_setup(struct nvof_ctrl *ctrl);
 void ctrl_disconnect_setup(struct nvof_ctrl *ctrl);
 void ctrl_shutdown_setup(struct nvof_ctrl *ctrl);
 void keep_alive_setup(struct nvof_ctrl *ctrl);
+void aer_setup(struct nvof_ctrl *ctrl);
 void cmd_timer_setup(struct nvof_ctrl *ctrl);
 
 /* ctrl.c: closes and frees at once; not while callbacks run (ctx->busy). */
 void ctrl_destroy(struct nvof_ctrl *ctrl);
 
 /* ctrl_connect.c */
+/* nvof_ctrl_connect() of one among several: limit (may be NULL) is theirs together, and is not touched any more once cb ran. */
+int ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts, struct async_limit *limit, nvof_connect_cb *cb, void *arg,
+		 struct nvof_ctrl **ctrlp);
 void ctrl_connect_failed(struct nvof_ctrl *ctrl, struct error *err); /* takes err's contents */
 void ctrl_connect_end(struct nvof_ctrl *ctrl, int status);
 /* The first step of a connect and of each attempt to reconnect: the admin queue.  0 or -ENOMEM with a sentence. */
@@ -178,7 +207,8 @@ void ctrl_suspend(struct nvof_ctrl *ctrl, int status);
 
 /* disconnect.c */
 void ctrl_disconnect_end(struct nvof_ctrl *ctrl); /* of a DEAD ctrl */
-void ctrl_disconnect_admin_lost(struct nvof_ctrl *ctrl);
+void ctrl_disconnect_queue_lost(struct nvof_ctrl *ctrl, struct host_queue *q);
+void ctrl_namespaces_gone(struct nvof_ctrl *ctrl); /* ns_remove.c: what ns_remove_all() began is over */
 
 /* shutdown.c: tells the ctrl (CC.SHN) and waits for CSTS.SHST; then calls ctrl_shutdown_done(): 0 or -ETIMEDOUT. */
 void ctrl_shutdown_start(struct nvof_ctrl *ctrl);
@@ -191,6 +221,7 @@ void keep_alive_stop(struct nvof_ctrl *ctrl);
 
 /* aer.c */
 void aer_start(struct nvof_ctrl *ctrl);
+void aer_stop(struct nvof_ctrl *ctrl);
 /* The events of Identify's OAES that we ask for. */
 uint32_t aer_supported(const struct nvof_ctrl *ctrl);
 
@@ -205,8 +236,5 @@ static inline uint64_t cmd_deadline(struct nvof_ctrl *ctrl)
 		cmd_timer_arm(ctrl);
 	return ctrl->cmd_timer.deadline;
 }
-
-/* The hctx that I/O queue qid belongs to. */
-struct nvof_hctx *ctrl_queue_hctx(const struct nvof_ctrl *ctrl, uint16_t qid);
 
 #endif

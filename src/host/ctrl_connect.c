@@ -5,17 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd_table.h"
 #include "host/ctrl.h"
+#include "host/early_links.h"
 #include "host/hctx.h"
 #include "host/queue.h"
-#include "host/queue_setup.h"
+#include "host/queue_batch.h"
+#include "host/subsystem.h"
 #include "host/tags.h"
+
+#define FEW_DESCRIPTORS 128 /* beside the I/O queues */
 
 void ctrl_connect_end(struct nvof_ctrl *ctrl, int status)
 {
 	if (!ctrl->connecting)
 		return;
 	ctrl->connecting = false;
+	ctrl->setup_limit = NULL;
 	timer_cancel(ctrl->loop, &ctrl->connect_timer);
 	timeline_finish(ctrl);
 	if (ctrl->connect_cb)
@@ -26,8 +32,13 @@ void ctrl_connect_failed(struct nvof_ctrl *ctrl, struct error *err)
 {
 	int code = err->code;
 
+	early_links_blame(ctrl);
 	if (ctrl->recovery.on && ctrl->state == NVOF_CTRL_CONNECTING) {
 		recovery_attempt_failed(ctrl, err);
+		error_clear(err);
+		return;
+	}
+	if (early_links_retry(ctrl, err)) {
 		error_clear(err);
 		return;
 	}
@@ -49,11 +60,11 @@ static bool batch_ended_well(struct nvof_ctrl *ctrl, struct queue_batch *b)
 	const struct error *first = queue_batch_error(b);
 	struct error err = { 0 };
 
-	ctrl->batch = NULL;
-	if (!first)
+	if (!first) {
+		ctrl->batch = NULL;
 		return true;
+	}
 	error_copy(&err, first);
-	queue_batch_free(b);
 	ctrl_connect_failed(ctrl, &err);
 	return false;
 }
@@ -68,6 +79,7 @@ static void ctrl_live(struct nvof_ctrl *ctrl)
 		recovery_done(ctrl);
 	} else {
 		ctrl_accept_io(ctrl);
+		subsystem_join(ctrl);
 		ctrl_connect_end(ctrl, 0);
 	}
 	ctrl_tell_state(ctrl);
@@ -80,8 +92,8 @@ static void io_queues_done(struct nvof_ctrl *ctrl, struct queue_batch *b)
 	if (!batch_ended_well(ctrl, b))
 		return;
 	for (i = 0; i < b->nr; i++)
-		hctx_add_queue(b->setups[i].hctx, queue_batch_take(b, i));
-	ctrl_lend_queues(ctrl, b->nr);
+		hctx_add_queue(queue_batch_take(b, i));
+	ctrl_lend_queues(ctrl);
 	ctrl->nr_live_queues = b->nr;
 	queue_batch_free(b);
 	ctrl_live(ctrl);
@@ -95,12 +107,22 @@ void ctrl_init_done(struct nvof_ctrl *ctrl)
 		ctrl_live(ctrl);
 		return;
 	}
-	if (ctrl_alloc_hctxs(ctrl, ctrl->nr_granted) || !(ctrl->batch = queue_batch_new(ctrl, 1, ctrl->nr_granted, io_queues_done))) {
-		/* Not from inside the completion that brought us here: the admin queue's failure is acted on at the end of the turn. */
-		host_queue_failed(ctrl->admin, -ENOMEM, "no memory for %u I/O queues", ctrl->nr_granted);
+	if (ctrl_alloc_hctxs(ctrl, ctrl->nr_granted))
+		goto nomem;
+	if (ctrl->batch) {
+		early_links_blame(ctrl);
+		queue_batch_release(ctrl->batch, ctrl->nr_granted);
 		return;
 	}
+	ctrl->batch = queue_batch_new(ctrl, 1, ctrl->nr_granted, io_queues_done);
+	if (!ctrl->batch)
+		goto nomem;
 	queue_batch_start(ctrl->batch, ctrl->p.setup_concurrency);
+	return;
+
+nomem:
+	/* Not from inside the completion that brought us here: the admin queue's failure is acted on at the end of the turn. */
+	queue_fail(ctrl->admin, -ENOMEM, "no memory for %u I/O queues", ctrl->nr_granted);
 }
 
 /* "traddr=127.0.0.1,trsvcid=4420,src_addr=127.0.0.1" as nvme-cli shows it. */
@@ -135,16 +157,17 @@ static void admin_queue_done(struct nvof_ctrl *ctrl, struct queue_batch *b)
 	queue_batch_free(b);
 	set_address(ctrl);
 	ctrl_init_start(ctrl);
+	early_links_start(ctrl, io_queues_done);
 }
 
 static void connect_timed_out(struct timer *t)
 {
 	struct nvof_ctrl *ctrl = container_of(t, struct nvof_ctrl, connect_timer);
 
-	if (ctrl->batch)
-		queue_batch_timeout(ctrl->batch, ctrl->connect_tmo_ms);
-	else if (ctrl->init.running)
+	if (ctrl->init.running)
 		ctrl_init_timeout(ctrl, ctrl->connect_tmo_ms);
+	else if (ctrl->batch)
+		queue_batch_timeout(ctrl->batch, ctrl->connect_tmo_ms);
 }
 
 static void disconnect_by_free(struct loop_defer *d)
@@ -162,15 +185,18 @@ static struct nvof_ctrl *ctrl_alloc(struct nvof_ctx *ctx)
 	ctrl->loop = ctx->loop;
 	ctrl->max_transfer = SIZE_MAX;
 	ctrl->admin_tags.free_head = TAG_NONE;
-	CDS_INIT_LIST_HEAD(&ctrl->namespaces);
+	CDS_INIT_LIST_HEAD(&ctrl->renewals);
 	timer_init(&ctrl->connect_timer, connect_timed_out);
 	loop_defer_init(&ctrl->free_work, disconnect_by_free);
 	ctrl_init_setup(ctrl);
 	ctrl_disconnect_setup(ctrl);
+	queue_delete_setup(ctrl);
 	ctrl_shutdown_setup(ctrl);
 	held_setup(ctrl);
+	retry_setup(ctrl);
 	recovery_setup(ctrl);
 	keep_alive_setup(ctrl);
+	aer_setup(ctrl);
 	cmd_timer_setup(ctrl);
 	return ctrl;
 }
@@ -189,7 +215,8 @@ int ctrl_connect_begin(struct nvof_ctrl *ctrl, uint32_t tmo_ms, struct error *er
 	return 0;
 }
 
-int nvof_ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts, nvof_connect_cb *cb, void *arg, struct nvof_ctrl **ctrlp)
+int ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts, struct async_limit *limit, nvof_connect_cb *cb, void *arg,
+		 struct nvof_ctrl **ctrlp)
 {
 	struct error err = { 0 };
 	struct nvof_ctrl *ctrl = ctrl_alloc(ctx);
@@ -211,22 +238,39 @@ int nvof_ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts
 		error_prefix(&err, "connect to %s", ctrl->p.where);
 		goto fail;
 	}
+	/* Before there are threads: see there. */
+	if (ctrl->p.io_threads)
+		fd_table_reserve(ctrl->p.nr_io_queues + FEW_DESCRIPTORS);
+	if (io_threads_start(&ctrl->io, ctrl->p.io_threads, &ctrl->p.io_cpus, ctx->spin_ns, &err)) {
+		error_prefix(&err, "connect to %s", ctrl->p.where);
+		goto fail_ep;
+	}
+	ns_set_init(ctrl);
 	ctrl->connect_cb = cb;
 	ctrl->connect_arg = arg;
 	ctrl->connecting = true;
+	ctrl->setup_limit = limit;
 	cds_list_add_tail(&ctrl->link, &ctx->ctrls);
 	ctrl_set_state(ctrl, NVOF_CTRL_CONNECTING, "asked to");
 	if (ctrl_connect_begin(ctrl, ctrl->p.connect_tmo_ms, &err)) {
 		cds_list_del(&ctrl->link);
-		ctrl->p.ops->endpoint_free(ctrl->ep);
-		goto fail;
+		goto fail_ep;
 	}
+	io_threads_joined(ctx, &ctrl->io);
 	*ctrlp = ctrl;
 	return 0;
 
+fail_ep:
+	io_threads_stop(&ctrl->io);
+	ctrl->p.ops->endpoint_free(ctrl->ep);
 fail:
 	tags_free(&ctrl->admin_tags);
 	ctrl_params_clear(&ctrl->p);
 	free(ctrl);
 	return ctx_fail_error(ctx, &err);
+}
+
+int nvof_ctrl_connect(struct nvof_ctx *ctx, const struct nvof_connect_opts *opts, nvof_connect_cb *cb, void *arg, struct nvof_ctrl **ctrlp)
+{
+	return ctrl_connect(ctx, opts, NULL, cb, arg, ctrlp);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The initialisation of a ctrl on its LIVE admin queue (Base 2.0 section 3.5.2): a table of steps, one command each.  An answer leads to
- * the next step, to the same one again a little later (CSTS.RDY), or to the failure of the admin queue with a sentence.
+ * The initialisation of a ctrl on its LIVE admin queue (Base 2.0 section 3.5.2): a table of steps, one command each.  A step that does not
+ * need the answer to the one before it is sent together with it: each exchange less is a round trip less.  When both have been answered the
+ * next step follows; CSTS.RDY may be asked for again a little later; the rest is the failure of the admin queue with a sentence.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,11 +23,12 @@ struct init_step {
 	struct nvme_sqe (*build)(struct nvof_ctrl *ctrl);
 	enum init_next (*answer)(struct nvof_ctrl *ctrl, uint64_t result);
 	bool reads_identify;
+	const void *data; /* that it takes along */
+	uint32_t data_len;
+	bool with_last; /* sent together with the step before it */
 	/* A refusal need not be the end: NULL when it is. */
 	enum init_next (*refused)(struct nvof_ctrl *ctrl, int status);
 };
-
-static void init_send(struct nvof_ctrl *ctrl);
 
 static struct nvme_sqe cap_build(struct nvof_ctrl *ctrl)
 {
@@ -39,7 +41,7 @@ static enum init_next cap_answer(struct nvof_ctrl *ctrl, uint64_t result)
 
 	ctrl->init.cap = result;
 	if (entries < 2 && !ctrl->p.is_discovery) {
-		host_queue_failed(ctrl->admin, -EPROTO, "Property Get CAP: MQES 0: queues of one entry are of no use");
+		queue_fail(ctrl->admin, -EPROTO, "Property Get CAP: MQES 0: queues of one entry are of no use");
 		return INIT_FAILED;
 	}
 	if (ctrl->queue_size > entries) {
@@ -65,19 +67,14 @@ static struct nvme_sqe enable_build(struct nvof_ctrl *ctrl)
 	uint64_t cap = ctrl->init.cap;
 	uint32_t css = NVME_CC_CSS_NVM;
 
+	/* CAP.TO counts 500 ms and may be 0; the kernel allows one unit more, so do we. */
+	ctrl->init.ready_deadline = clock_ns() + (NVME_CAP_TO(cap) + 1) * 500 * NSEC_PER_MSEC;
+	ctrl->init.retry_ns = READY_RETRY_MIN;
 	if (!(NVME_CAP_CSS(cap) & NVME_CAP_CSS_NVM) && NVME_CAP_CSS(cap) & NVME_CAP_CSS_ADMIN)
 		css = NVME_CC_CSS_ADMIN;
 	ctrl->init.cc = NVME_SET(1, CC_EN) | NVME_SET(css, CC_CSS) | NVME_SET((uint32_t)NVME_CAP_MPSMIN(cap), CC_MPS) |
 			NVME_SET(NVME_CC_AMS_RR, CC_AMS) | NVME_SET(6, CC_IOSQES) | NVME_SET(4, CC_IOCQES);
 	return sqe_property_set(NVME_REG_CC, false, ctrl->init.cc);
-}
-
-static enum init_next enable_answer(struct nvof_ctrl *ctrl, uint64_t result)
-{
-	/* CAP.TO counts 500 ms and may be 0; the kernel allows one unit more, so do we. */
-	ctrl->init.ready_deadline = clock_ns() + (NVME_CAP_TO(ctrl->init.cap) + 1) * 500 * NSEC_PER_MSEC;
-	ctrl->init.retry_ns = READY_RETRY_MIN;
-	return INIT_NEXT;
 }
 
 static struct nvme_sqe csts_build(struct nvof_ctrl *ctrl)
@@ -88,15 +85,15 @@ static struct nvme_sqe csts_build(struct nvof_ctrl *ctrl)
 static enum init_next csts_answer(struct nvof_ctrl *ctrl, uint64_t result)
 {
 	if (NVME_CSTS_CFS(result)) {
-		host_queue_failed(ctrl->admin, -EIO, "the ctrl reports a fatal error while it is enabled (CSTS.CFS)");
+		queue_fail(ctrl->admin, -EIO, "the ctrl reports a fatal error while it is enabled (CSTS.CFS)");
 		return INIT_FAILED;
 	}
 	if (NVME_CSTS_RDY(result))
 		return INIT_NEXT;
 	if (clock_ns() < ctrl->init.ready_deadline)
 		return INIT_AGAIN;
-	host_queue_failed(ctrl->admin, -ETIMEDOUT, "the ctrl did not become ready (CSTS.RDY) within the %u ms of its CAP.TO",
-			  ((unsigned int)NVME_CAP_TO(ctrl->init.cap) + 1) * 500);
+	queue_fail(ctrl->admin, -ETIMEDOUT, "the ctrl did not become ready (CSTS.RDY) within the %u ms of its CAP.TO",
+		   ((unsigned int)NVME_CAP_TO(ctrl->init.cap) + 1) * 500);
 	return INIT_FAILED;
 }
 
@@ -139,9 +136,33 @@ static enum init_next queues_refused(struct nvof_ctrl *ctrl, int status)
 {
 	char text[150];
 
-	host_queue_failed(ctrl->admin, status, "no I/O queues were granted: Set Features (Number of Queues): %s",
-			  nvof_status_str(status, text, sizeof(text)));
+	queue_fail(ctrl->admin, status, "no I/O queues were granted: Set Features (Number of Queues): %s",
+		   nvof_status_str(status, text, sizeof(text)));
 	return INIT_FAILED;
+}
+
+/* Base 2.0 section 5.27.1.18: without it the ctrl tells no retry delays. */
+static bool has_retry_delays(const struct nvof_ctrl *ctrl)
+{
+	const struct nvme_id_ctrl *id = ctrl->init.id;
+
+	return id->crdt1 || id->crdt2 || id->crdt3;
+}
+
+static const struct nvme_feat_host_behavior behavior = { .acre = NVME_ENABLE_ACRE };
+
+static struct nvme_sqe behavior_build(struct nvof_ctrl *ctrl)
+{
+	return sqe_features(nvme_admin_set_features, NVME_FEAT_FID_HOST_BEHAVIOR, 0, 0);
+}
+
+static enum init_next behavior_refused(struct nvof_ctrl *ctrl, int status)
+{
+	char text[150];
+
+	log_info(&ctrl->ctx->log, "%s at %s: no retry delays: Set Features (Host Behavior Support): %s", ctrl->p.subsysnqn, ctrl->p.where,
+		 nvof_status_str(status, text, sizeof(text)));
+	return INIT_NEXT;
 }
 
 static bool wants_events(const struct nvof_ctrl *ctrl)
@@ -165,9 +186,9 @@ static enum init_next events_refused(struct nvof_ctrl *ctrl, int status)
 
 static const struct init_step init_steps[] = {
 	{ .what = "Property Get CAP", .build = cap_build, .answer = cap_answer },
-	{ .what = "Property Get VS", .build = vs_build, .answer = vs_answer },
-	{ .what = "Property Set CC (enable)", .build = enable_build, .answer = enable_answer },
-	{ .what = "Property Get CSTS", .build = csts_build, .answer = csts_answer },
+	{ .what = "Property Get VS", .build = vs_build, .answer = vs_answer, .with_last = true },
+	{ .what = "Property Set CC (enable)", .build = enable_build },
+	{ .what = "Property Get CSTS", .build = csts_build, .answer = csts_answer, .with_last = true },
 	{ .what = "Identify Controller", .build = identify_build, .answer = identify_answer, .reads_identify = true },
 	{ .what = "Set Features (Number of Queues)",
 	  .wanted = is_io_ctrl,
@@ -177,7 +198,14 @@ static const struct init_step init_steps[] = {
 	{ .what = "Set Features (Asynchronous Event Configuration)",
 	  .wanted = wants_events,
 	  .build = events_build,
-	  .refused = events_refused },
+	  .refused = events_refused,
+	  .with_last = true },
+	{ .what = "Set Features (Host Behavior Support)",
+	  .wanted = has_retry_delays,
+	  .build = behavior_build,
+	  .refused = behavior_refused,
+	  .data = &behavior,
+	  .data_len = sizeof(behavior) },
 };
 
 static void init_end(struct nvof_ctrl *ctrl)
@@ -186,67 +214,110 @@ static void init_end(struct nvof_ctrl *ctrl)
 	ctrl_init_done(ctrl);
 }
 
-static void init_advance(struct nvof_ctrl *ctrl)
-{
-	struct ctrl_init *init = &ctrl->init;
+static void init_send_from(struct nvof_ctrl *ctrl, unsigned int step);
 
-	do {
-		if (++init->step == ARRAY_SIZE(init_steps)) {
-			init_end(ctrl);
-			return;
-		}
-	} while (init_steps[init->step].wanted && !init_steps[init->step].wanted(ctrl));
-	init_send(ctrl);
+static bool step_wanted(const struct nvof_ctrl *ctrl, unsigned int step)
+{
+	return !init_steps[step].wanted || init_steps[step].wanted(ctrl);
 }
 
-static void init_again(struct nvof_ctrl *ctrl)
+static void init_again(struct nvof_ctrl *ctrl, unsigned int step)
 {
 	struct ctrl_init *init = &ctrl->init;
 
+	init->again = step;
 	timer_set(ctrl->loop, &init->retry, clock_ns() + init->retry_ns);
 	init->retry_ns = min_u64(init->retry_ns * 2, READY_RETRY_MAX);
+}
+
+static unsigned int slot_of(unsigned int step)
+{
+	return step % 2 ? ADMIN_SLOT_INIT : ADMIN_SLOT_CTL;
+}
+
+/* One of those under way.  Two at most are, and they are neighbours. */
+static unsigned int step_of(const struct nvof_ctrl *ctrl, const struct host_req *req)
+{
+	unsigned int step;
+
+	for (step = 0; !(ctrl->init.waiting & 1u << step) || slot_of(step) != req->cid; step++)
+		;
+	return step;
 }
 
 static void init_answered(struct host_req *req, int status, const struct nvme_cqe *cqe)
 {
 	struct nvof_ctrl *ctrl = req->arg;
-	const struct init_step *step = &init_steps[ctrl->init.step];
+	struct ctrl_init *init = &ctrl->init;
 	enum init_next next = INIT_NEXT;
+	const struct init_step *step;
+	unsigned int at;
 	char text[150];
 
-	if (!ctrl->init.running || ctrl->admin->state != QUEUE_LIVE)
+	if (!init->running || ctrl->admin->state != QUEUE_LIVE)
 		return; /* the connect has failed already */
+	at = step_of(ctrl, req);
+	step = &init_steps[at];
 	if (status && step->refused) {
 		next = step->refused(ctrl, status);
 	} else if (status) {
-		host_queue_failed(ctrl->admin, status, "%s: %s", step->what, nvof_status_str(status, text, sizeof(text)));
+		queue_fail(ctrl->admin, status, "%s: %s", step->what, nvof_status_str(status, text, sizeof(text)));
 		return;
 	} else if (step->answer) {
 		next = step->answer(ctrl, cqe ? le64toh(cqe->result) : 0);
 	}
-	if (next == INIT_NEXT)
-		init_advance(ctrl);
-	else if (next == INIT_AGAIN)
-		init_again(ctrl);
+	if (next == INIT_AGAIN)
+		init_again(ctrl, at);
+	if (next != INIT_NEXT)
+		return;
+	init->waiting &= ~(1u << at);
+	if (!init->waiting)
+		init_send_from(ctrl, init->next);
 }
 
-static void init_send(struct nvof_ctrl *ctrl)
+static void init_send(struct nvof_ctrl *ctrl, unsigned int at)
 {
-	const struct init_step *step = &init_steps[ctrl->init.step];
+	const struct init_step *step = &init_steps[at];
 	struct nvme_sqe sqe = step->build(ctrl);
 	int ret;
 
+	ctrl->init.waiting |= 1u << at;
 	if (step->reads_identify)
-		ret = admin_submit_slot(ctrl, ADMIN_SLOT_CTL, &sqe, DATA_FROM_CTRL, ctrl->init.id, sizeof(*ctrl->init.id), init_answered);
+		ret = admin_submit_slot(ctrl, slot_of(at), &sqe, DATA_FROM_CTRL, ctrl->init.id, sizeof(*ctrl->init.id), init_answered);
 	else
-		ret = admin_submit_slot(ctrl, ADMIN_SLOT_CTL, &sqe, DATA_NONE, NULL, 0, init_answered);
+		ret = admin_submit_slot(ctrl, slot_of(at), &sqe, DATA_TO_CTRL, (void *)(uintptr_t)step->data, step->data_len,
+					init_answered);
 	if (ret)
-		host_queue_failed(ctrl->admin, ret, "%s can't be sent: %s", step->what, strerror(-ret));
+		queue_fail(ctrl->admin, ret, "%s can't be sent: %s", step->what, strerror(-ret));
+}
+
+/* The next step that is wanted, and the one that goes with it. */
+static void init_send_from(struct nvof_ctrl *ctrl, unsigned int step)
+{
+	while (step < ARRAY_SIZE(init_steps) && !step_wanted(ctrl, step))
+		step++;
+	if (step == ARRAY_SIZE(init_steps)) {
+		init_end(ctrl);
+		return;
+	}
+	ctrl->init.next = step + 1;
+	if (step + 1 < ARRAY_SIZE(init_steps) && init_steps[step + 1].with_last) {
+		ctrl->init.next = step + 2;
+		if (step_wanted(ctrl, step + 1)) {
+			ctrl->init.waiting = 1u << (step + 1); /* the first may be answered before the second is sent */
+			init_send(ctrl, step);
+			init_send(ctrl, step + 1);
+			return;
+		}
+	}
+	init_send(ctrl, step);
 }
 
 static void init_retry(struct timer *t)
 {
-	init_send(container_of(t, struct nvof_ctrl, init.retry));
+	struct nvof_ctrl *ctrl = container_of(t, struct nvof_ctrl, init.retry);
+
+	init_send(ctrl, ctrl->init.again);
 }
 
 void ctrl_init_setup(struct nvof_ctrl *ctrl)
@@ -259,15 +330,15 @@ void ctrl_init_start(struct nvof_ctrl *ctrl)
 	struct ctrl_init *init = &ctrl->init;
 
 	init->running = true;
-	init->step = 0;
+	init->waiting = 0;
 	init->span = timeline_begin(ctrl, 0, "init");
 	if (!init->id)
 		init->id = malloc(sizeof(*init->id));
 	if (!init->id) {
-		host_queue_failed(ctrl->admin, -ENOMEM, "no memory");
+		queue_fail(ctrl->admin, -ENOMEM, "no memory");
 		return;
 	}
-	init_send(ctrl);
+	init_send_from(ctrl, 0);
 }
 
 void ctrl_init_stop(struct nvof_ctrl *ctrl)
@@ -282,7 +353,8 @@ void ctrl_init_stop(struct nvof_ctrl *ctrl)
 void ctrl_init_timeout(struct nvof_ctrl *ctrl, uint32_t tmo_ms)
 {
 	if (timer_armed(&ctrl->init.retry))
-		host_queue_failed(ctrl->admin, -ETIMEDOUT, "the ctrl did not become ready (CSTS.RDY) within %u ms", tmo_ms);
+		queue_fail(ctrl->admin, -ETIMEDOUT, "the ctrl did not become ready (CSTS.RDY) within %u ms", tmo_ms);
 	else
-		host_queue_failed(ctrl->admin, -ETIMEDOUT, "no answer to %s within %u ms", init_steps[ctrl->init.step].what, tmo_ms);
+		queue_fail(ctrl->admin, -ETIMEDOUT, "no answer to %s within %u ms", init_steps[__builtin_ctz(ctrl->init.waiting)].what,
+			   tmo_ms);
 }

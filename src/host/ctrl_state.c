@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ctrl's states: one table, one door. */
 #include "host/ctrl.h"
+#include "host/subsystem.h"
 
 #define TO(s) (1u << NVOF_CTRL_##s)
 
@@ -31,12 +32,19 @@ bool ctrl_set_state(struct nvof_ctrl *ctrl, enum nvof_ctrl_state to, const char 
 	return true;
 }
 
+void ctrl_tell(struct nvof_ctrl *ctrl, const struct nvof_event *event)
+{
+	if (ctrl->path)
+		path_event(ctrl->path, event);
+	if (ctrl->p.event && !ctrl->freeing)
+		ctrl->p.event(ctrl->p.event_arg, ctrl, event);
+}
+
 void ctrl_tell_event(struct nvof_ctrl *ctrl, enum nvof_event_type type, uint32_t raw)
 {
 	struct nvof_event event = { .type = type, .raw = raw };
 
-	if (ctrl->p.event && !ctrl->freeing)
-		ctrl->p.event(ctrl->p.event_arg, ctrl, &event);
+	ctrl_tell(ctrl, &event);
 }
 
 void ctrl_tell_state(struct nvof_ctrl *ctrl)

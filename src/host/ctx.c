@@ -7,6 +7,8 @@
 #include "host/ctrl.h"
 #include "host/ctx.h"
 #include "host/cpus.h"
+#include "host/subsystem.h"
+#include "host/wave.h"
 
 #define DEFAULT_SPIN_US 50
 
@@ -32,10 +34,12 @@ int nvof_ctx_new(const struct nvof_ctx_opts *user, struct nvof_ctx **ctxp)
 	struct nvof_ctx *ctx;
 	int ret;
 
+	if (!ctxp)
+		return -EINVAL;
 	*ctxp = NULL;
 	nvof_ctx_opts_init(&opts);
 	if (user) {
-		if (!user->size || user->size > sizeof(opts))
+		if (user->size < sizeof(user->size) || user->size > sizeof(opts))
 			return -EINVAL;
 		memcpy(&opts, user, user->size);
 	}
@@ -47,7 +51,8 @@ int nvof_ctx_new(const struct nvof_ctx_opts *user, struct nvof_ctx **ctxp)
 		free(ctx);
 		return ret;
 	}
-	loop_set_spin(ctx->loop, opts.spin_us * NSEC_PER_USEC);
+	ctx->spin_ns = opts.spin_us * NSEC_PER_USEC;
+	loop_set_spin(ctx->loop, ctx->spin_ns);
 	if (opts.log) {
 		ctx->user_log = opts.log;
 		ctx->user_log_arg = opts.log_arg;
@@ -55,6 +60,8 @@ int nvof_ctx_new(const struct nvof_ctx_opts *user, struct nvof_ctx **ctxp)
 	}
 	ctx->transports = host_transports;
 	CDS_INIT_LIST_HEAD(&ctx->ctrls);
+	CDS_INIT_LIST_HEAD(&ctx->waves);
+	CDS_INIT_LIST_HEAD(&ctx->subsystems);
 	*ctxp = ctx;
 	return 0;
 }
@@ -63,8 +70,13 @@ void nvof_ctx_free(struct nvof_ctx *ctx)
 {
 	if (!ctx)
 		return;
+	waves_cancel(ctx);
+	subsystems_close(ctx);
 	while (!cds_list_empty(&ctx->ctrls))
 		ctrl_destroy(cds_list_first_entry(&ctx->ctrls, struct nvof_ctrl, link));
+	waves_free(ctx);
+	subsystems_free(ctx);
+	mem_regions_free(&ctx->regions);
 	loop_free(ctx->loop);
 	error_clear(&ctx->err);
 	free(ctx);
@@ -75,6 +87,8 @@ int nvof_ctx_poll(struct nvof_ctx *ctx, int64_t timeout_us)
 	int64_t timeout_ns = timeout_us;
 	int ret;
 
+	if (ctx->busy)
+		return ctx_fail(ctx, -EDEADLK, "nvof_ctx_poll() from inside a callback: it is what calls that");
 	if (timeout_us > 0)
 		timeout_ns = timeout_us < INT64_MAX / 1000 ? timeout_us * 1000 : INT64_MAX;
 	ctx->busy++;
@@ -92,6 +106,8 @@ bool nvof_ctx_prepare_wait(struct nvof_ctx *ctx)
 {
 	bool ret;
 
+	if (ctx->busy)
+		return false;
 	/* It runs deferred work, and callbacks with it. */
 	ctx->busy++;
 	ret = loop_prepare_wait(ctx->loop);

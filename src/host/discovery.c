@@ -102,6 +102,12 @@ static int disc_add(struct disc *d, const struct nvmf_disc_log_entry *wire)
 	e->subtype = wire->subtype;
 	e->treq = wire->treq;
 	e->sectype = wire->trtype == NVMF_TRTYPE_TCP ? wire->tsas.tcp.sectype : 0;
+	if (wire->trtype == NVMF_TRTYPE_RDMA) {
+		e->rdma_qptype = wire->tsas.rdma.qptype;
+		e->rdma_prtype = wire->tsas.rdma.prtype;
+		e->rdma_cms = wire->tsas.rdma.cms;
+		e->rdma_pkey = le16toh(wire->tsas.rdma.pkey);
+	}
 	e->portid = le16toh(wire->portid);
 	e->cntlid = le16toh(wire->cntlid);
 	e->asqsz = le16toh(wire->asqsz);
@@ -153,8 +159,9 @@ static int disc_step(struct disc *d)
 		if (same_generation(d))
 			return 1;
 		if (++d->nr_generations == MAX_GENERATIONS)
-			return ctrl_op_failed(d->ctrl, -EAGAIN, "the discovery log of %s keeps changing: read %u times", d->ctrl->p.where,
-					      MAX_GENERATIONS);
+			return ctrl_op_failed(d->ctrl, -EAGAIN,
+					      "the discovery log of %s keeps changing: it did each of the %u times it was read",
+					      d->ctrl->p.where, MAX_GENERATIONS);
 		return disc_begin(d);
 	}
 }

@@ -3,6 +3,8 @@
  * The host's identity.  One machine must be one host to a target, today and after a restart (C003); and one host NQN goes with one host id
  * (C002), or a target takes us for two hosts, or for somebody else.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <nvme/fabrics.h>
 #include <nvof/nvof.h>
 #include <stdio.h>
@@ -56,7 +58,9 @@ static bool read_line(const char *path, char *line, size_t len)
 static char *hostnqn_of_hardware(void)
 {
 	char *a = nvmf_hostnqn_generate(), *b = nvmf_hostnqn_generate();
-	bool stable = a && b && !strcmp(a, b);
+	static const uint8_t zero[16];
+	uint8_t id[16];
+	bool stable = a && b && !strcmp(a, b) && !(nqn_uuid(a, id) && !memcmp(id, zero, sizeof(zero)));
 
 	free(b);
 	if (stable && !nqn_check(a))
@@ -65,9 +69,23 @@ static char *hostnqn_of_hardware(void)
 	return NULL;
 }
 
+/* Without a descriptor to read a file with we would look like a machine that has none, and so like another host. */
+static bool can_read_files(void)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || (errno != EMFILE && errno != ENFILE && errno != ENOMEM);
+}
+
 char *nvof_hostnqn_default(void)
 {
-	char text[256], *nqn = nvmf_hostnqn_from_file();
+	char text[256], *nqn;
+
+	if (!can_read_files())
+		return NULL;
+	nqn = nvmf_hostnqn_from_file();
 
 	if (nqn && !nqn_check(nqn))
 		return nqn;
@@ -85,15 +103,20 @@ char *nvof_hostnqn_default(void)
 		if (*text)
 			return identity_hostnqn_from(text);
 	}
+	errno = ENOENT;
 	return NULL;
 }
 
 char *nvof_hostid_default(const char *hostnqn)
 {
 	/* The stored id goes with the NQN that this machine uses by default: the stored one when there is one. */
-	char *own = nvof_hostnqn_default(), *stored_id = nvmf_hostid_from_file(), *text = NULL;
+	char *own, *stored_id, *text = NULL;
 	uint8_t id[16];
 
+	if (!can_read_files())
+		return NULL;
+	own = nvof_hostnqn_default();
+	stored_id = nvmf_hostid_from_file();
 	if (!hostnqn)
 		hostnqn = own;
 	if (hostnqn && (text = malloc(37))) {

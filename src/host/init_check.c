@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "host/ctrl.h"
+#include "host/queue.h"
 
 #define SQE_SHIFT  6 /* 64-byte submission and 16-byte completion queue entries */
 #define CQE_SHIFT  4
@@ -20,7 +21,7 @@ static int refuse(struct nvof_ctrl *ctrl, int code, const char *fmt, unsigned in
 	char text[200];
 
 	snprintf(text, sizeof(text), fmt, a, b);
-	host_queue_failed(ctrl->admin, code, "Identify Controller: %s", text);
+	queue_fail(ctrl->admin, code, "Identify Controller: %s", text);
 	return code;
 }
 
@@ -64,6 +65,8 @@ static void set_max_transfer(struct nvof_ctrl *ctrl, const struct nvme_id_ctrl *
 	unsigned int shift = 12 + (unsigned int)NVME_CAP_MPSMIN(ctrl->init.cap) + id->mdts;
 
 	ctrl->max_transfer = id->mdts && shift < 32 ? (size_t)1 << shift : SIZE_MAX;
+	if (ctrl->p.ops->max_data_len)
+		ctrl->max_transfer = min_size(ctrl->max_transfer, ctrl->p.ops->max_data_len);
 }
 
 int ctrl_check_identify(struct nvof_ctrl *ctrl)
@@ -77,5 +80,8 @@ int ctrl_check_identify(struct nvof_ctrl *ctrl)
 	if (ctrl->p.kato_ms && !id->kas)
 		log_info(&ctrl->ctx->log, "%s at %s: KAS 0, so keep alive may not be supported", ctrl->p.subsysnqn, ctrl->p.where);
 	ctrl->ka.traffic_based = le32toh(id->ctratt) & NVME_CTRL_CTRATT_TBKAS;
+	/* A discovery service may have a name of its own. */
+	if (id->cntrltype == NVME_CTRL_CNTRLTYPE_DISCOVERY)
+		ctrl->p.is_discovery = true;
 	return ctrl->p.is_discovery ? 0 : check_io(ctrl, id);
 }

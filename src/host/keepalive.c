@@ -9,6 +9,7 @@
 
 #include "host/admin.h"
 #include "host/ctrl.h"
+#include "host/queue.h"
 #include "host/tags.h"
 
 static uint64_t kato_ns(const struct nvof_ctrl *ctrl)
@@ -83,8 +84,8 @@ static void ka_timer(struct timer *t)
 		ka_set(ctrl, ctrl->ka.sent + kato_ns(ctrl) - now);
 		return;
 	}
-	host_queue_failed(ctrl->admin, -ETIMEDOUT, "Keep Alive was not answered within %u ms (KATO %u ms)",
-			  (unsigned int)((now - ctrl->ka.sent) / NSEC_PER_MSEC), ctrl->p.kato_ms);
+	queue_fail(ctrl->admin, -ETIMEDOUT, "Keep Alive was not answered within %u ms (KATO %u ms)",
+		   (unsigned int)((now - ctrl->ka.sent) / NSEC_PER_MSEC), ctrl->p.kato_ms);
 }
 
 void keep_alive_setup(struct nvof_ctrl *ctrl)

@@ -1,175 +1,154 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Opening a namespace: Identify Namespace (CNS 00h), its descriptors (CNS 03h, optional), and once per ctrl the limits of the NVM command
- * set (CNS 06h, optional).
- */
-#include <errno.h>
+#include "host/ns.h"
+
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/admin.h"
-#include "host/ns.h"
+#include "host/ctrl.h"
+#include "host/held.h"
+#include "host/mpath.h"
 
-#define NSID_MAX 0xfffffffeu
-#define VS_2_0	 0x00020000u
+static void quiet(struct loop_defer *d);
 
-struct ns_open {
-	struct nvof_ctrl *ctrl;
-	struct nvof_ns *ns; /* ours until it is handed out */
-	nvof_ns_cb *cb;
-	void *arg;
-	uint8_t buf[NVME_IDENTIFY_DATA_SIZE];
-};
-
-static void open_end(struct ns_open *op, int status)
+struct nvof_ns *ns_new(struct nvof_ctrl *ctrl, uint32_t nsid)
 {
-	struct nvof_ns *ns = op->ns;
-	nvof_ns_cb *cb = op->cb;
-	void *arg = op->arg;
+	struct nvof_ns *ns = calloc(1, sizeof(*ns));
 
-	if (status) {
-		free(ns);
-		ns = NULL;
-	} else {
-		cds_list_add_tail(&ns->link, &op->ctrl->namespaces);
+	if (!ns)
+		return NULL;
+	ns->ctrl = ctrl;
+	ns->nsid = nsid;
+	ns->nsid_le = htole32(nsid);
+	CDS_INIT_LIST_HEAD(&ns->waiters);
+	loop_defer_init(&ns->quiet_work, quiet);
+	return ns;
+}
+
+void ns_free(struct nvof_ns *ns)
+{
+	if (ns)
+		loop_defer_cancel(&ns->quiet_work);
+	free(ns);
+}
+
+bool ns_same(const struct nvof_ns *a, const struct nvof_ns *b)
+{
+	return a->shift == b->shift && !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) && !memcmp(a->nguid, b->nguid, sizeof(a->nguid)) &&
+	       !memcmp(a->eui64, b->eui64, sizeof(a->eui64));
+}
+
+bool ns_take_over(struct nvof_ns *ns, const struct nvof_ns *fresh)
+{
+	bool resized = ns->nr_blocks != fresh->nr_blocks;
+
+	ns->id = fresh->id;
+	ns->max_nlb = fresh->max_nlb;
+	ns->max_zeroes_nlb = fresh->max_zeroes_nlb;
+	ns->max_verify_nlb = fresh->max_verify_nlb;
+	__atomic_store_n(&ns->nr_blocks, fresh->nr_blocks, __ATOMIC_RELAXED);
+	return resized;
+}
+
+/* ---- what is under way ---- */
+
+static bool is_quiet(const struct nvof_ns *ns)
+{
+	return ns->nr_inflight == ns->nr_held && (!ns->end_status || !(ns->nr_held | ns->nr_splits));
+}
+
+void ns_look(struct nvof_ns *ns)
+{
+	if (is_quiet(ns))
+		loop_defer(ns->ctrl->loop, &ns->quiet_work);
+}
+
+static void quiet(struct loop_defer *d)
+{
+	struct nvof_ns *ns = container_of(d, struct nvof_ns, quiet_work);
+
+	/* A waiter may end the namespace, which is quieter than quiet. */
+	while (!cds_list_empty(&ns->waiters) && is_quiet(ns)) {
+		struct ns_wait *w = cds_list_first_entry(&ns->waiters, struct ns_wait, link);
+		bool last;
+
+		ns_wait_cancel(ns, w);
+		last = cds_list_empty(&ns->waiters);
+		w->fn(w); /* may have freed ns, when nobody else waits */
+		if (last)
+			return;
 	}
-	free(op);
-	cb(arg, status, ns);
 }
 
-static int open_identify(struct ns_open *op, uint8_t cns, uint32_t nsid, nvof_cb *cb)
+void ns_wait_quiet(struct nvof_ns *ns, struct ns_wait *w, void (*fn)(struct ns_wait *w))
 {
-	struct nvme_sqe sqe = sqe_identify(cns, nsid, 0, 0);
-
-	memset(op->buf, 0, sizeof(op->buf)); /* a ctrl that sends less must not leave us old bytes (C072) */
-	return admin_submit(op->ctrl, &sqe, DATA_FROM_CTRL, op->buf, sizeof(op->buf), cb, op);
+	w->fn = fn;
+	w->on = true;
+	cds_list_add_tail(&w->link, &ns->waiters);
+	ns->waited_for = true;
+	ns_look(ns);
 }
 
-static void open_failed(struct ns_open *op, int status)
+void ns_wait_cancel(struct nvof_ns *ns, struct ns_wait *w)
 {
-	open_end(op, ctrl_op_failed(op->ctrl, status, "Identify Namespace %u at %s", op->ns->nsid, op->ctrl->p.where));
-}
-
-static void open_descriptors_read(void *arg, const struct nvof_cpl *cpl)
-{
-	struct ns_open *op = arg;
-
-	if (cpl->status < 0) {
-		open_failed(op, cpl->status);
+	if (!w->on)
 		return;
-	}
-	/* A ctrl may not have them; Identify Namespace gave what it has of EUI64 and NGUID. */
-	if (!cpl->status)
-		ns_set_descriptors(op->ns, op->buf, sizeof(op->buf));
-	open_end(op, ns_set_format(op->ns));
+	w->on = false;
+	cds_list_del(&w->link);
+	ns->waited_for = !cds_list_empty(&ns->waiters);
 }
 
-static void open_identified(void *arg, const struct nvof_cpl *cpl)
+static void set_hold(struct nvof_ns *ns)
 {
-	struct ns_open *op = arg;
-	struct nvof_ns *ns = op->ns;
-	int status = cpl->status;
-
-	memcpy(&ns->id, op->buf, sizeof(ns->id));
-	/* An inactive namespace is told by a status or by zeroes (C073). */
-	if ((status > 0 && NVME_STATUS_CODE(status) == NVME_SC_INVALID_NS) || (!status && !ns->id.nsze && !ns->id.ncap))
-		status = -ENODEV;
-	if (!status) {
-		memcpy(ns->nguid, ns->id.nguid, sizeof(ns->nguid));
-		memcpy(ns->eui64, ns->id.eui64, sizeof(ns->eui64));
-		status = open_identify(op, NVME_IDENTIFY_CNS_NS_DESC_LIST, ns->nsid, open_descriptors_read);
-	}
-	if (status)
-		open_failed(op, status);
+	ns->hold = !ns->end_status && (ns->nr_looks || ns->missing);
+	if (ns->hold)
+		return;
+	if (ns->nr_held)
+		loop_defer(ns->ctrl->loop, &ns->ctrl->held.work);
+	if (ns->pn)
+		mpath_kick(ns->pn->path->s);
 }
 
-static int open_ask_identify(struct ns_open *op)
+void ns_hold(struct nvof_ns *ns)
 {
-	return open_identify(op, NVME_IDENTIFY_CNS_NS, op->ns->nsid, open_identified);
+	ns->nr_looks++;
+	set_hold(ns);
 }
 
-/* WZSL and VSL count like MDTS; 0 and an answer we can't have mean no limit. */
-static uint32_t nvm_limit(const struct nvof_ctrl *ctrl, uint8_t field)
+void ns_unhold(struct nvof_ns *ns)
 {
-	unsigned int shift = 12 + (unsigned int)NVME_CAP_MPSMIN(ctrl->init.cap) + field;
-
-	return field && shift < 32 ? 1u << shift : UINT32_MAX;
+	ns->nr_looks--;
+	set_hold(ns);
 }
 
-static void open_limits_read(void *arg, const struct nvof_cpl *cpl)
+bool ns_in_use(const struct nvof_ns *ns)
 {
-	struct ns_open *op = arg;
-	struct nvof_ctrl *ctrl = op->ctrl;
-	const struct nvme_id_ctrl_nvm *id = (const struct nvme_id_ctrl_nvm *)op->buf;
+	const struct nvof_ns *shared = ns->pn ? &ns->pn->head->ns : NULL;
 
-	int ret = cpl->status < 0 ? cpl->status : 0;
-
-	ctrl->has_nvm_limits = !ret;
-	ctrl->max_zeroes_len = ctrl->max_verify_len = UINT32_MAX;
-	if (!cpl->status) {
-		ctrl->max_zeroes_len = nvm_limit(ctrl, id->wzsl);
-		ctrl->max_verify_len = nvm_limit(ctrl, id->vsl);
-	}
-	if (!ret)
-		ret = open_ask_identify(op);
-	if (ret)
-		open_failed(op, ret);
+	/* Each look has a handle, too. */
+	if (ns->nr_inflight || __atomic_load_n(&ns->nr_handles, __ATOMIC_RELAXED) > ns->nr_looks)
+		return true;
+	return shared && (shared->nr_inflight || __atomic_load_n(&shared->nr_handles, __ATOMIC_RELAXED));
 }
 
-static int open_begin(struct ns_open *op)
+void ns_set_missing(struct nvof_ns *ns, bool missing)
 {
-	struct nvof_ctrl *ctrl = op->ctrl;
-
-	if (!ctrl->has_nvm_limits && ctrl->vs >= VS_2_0)
-		return open_identify(op, NVME_IDENTIFY_CNS_CSI_CTRL, 0, open_limits_read);
-	if (!ctrl->has_nvm_limits) {
-		ctrl->has_nvm_limits = true;
-		ctrl->max_zeroes_len = ctrl->max_verify_len = UINT32_MAX;
-	}
-	return open_ask_identify(op);
+	ns->missing = missing;
+	set_hold(ns);
 }
 
-int nvof_ns_open(struct nvof_ctrl *ctrl, uint32_t nsid, nvof_ns_cb *cb, void *arg)
-{
-	struct ns_open *op;
-	int ret = -ENOMEM;
+/* ---- handles ---- */
 
-	if (!nsid || nsid > NSID_MAX)
-		return -EINVAL;
-	op = calloc(1, sizeof(*op));
-	if (!op)
-		return -ENOMEM;
-	op->ctrl = ctrl;
-	op->cb = cb;
-	op->arg = arg;
-	op->ns = calloc(1, sizeof(*op->ns));
-	if (op->ns) {
-		op->ns->ctrl = ctrl;
-		op->ns->nsid = nsid;
-		op->ns->nsid_le = htole32(nsid);
-		ret = open_begin(op);
-		if (!ret)
-			return 0;
-	}
-	free(op->ns);
-	free(op);
-	return ret;
+void nvof_ns_ref(struct nvof_ns *ns)
+{
+	ns_ref(ns);
 }
 
 void nvof_ns_close(struct nvof_ns *ns)
 {
-	if (!ns)
-		return;
-	cds_list_del(&ns->link);
-	free(ns);
-}
-
-void ns_free_all(struct nvof_ctrl *ctrl)
-{
-	struct nvof_ns *ns, *next;
-
-	cds_list_for_each_entry_safe (ns, next, &ctrl->namespaces, link)
-		nvof_ns_close(ns);
+	/* The memory is the ctrl's: it goes with the next change, see ns_reap(). */
+	if (ns)
+		__atomic_sub_fetch(&ns->nr_handles, 1, __ATOMIC_RELEASE);
 }
 
 uint32_t nvof_ns_nsid(const struct nvof_ns *ns)
@@ -184,7 +163,12 @@ uint32_t nvof_ns_block_size(const struct nvof_ns *ns)
 
 uint64_t nvof_ns_nr_blocks(const struct nvof_ns *ns)
 {
-	return ns->nr_blocks;
+	return __atomic_load_n(&ns->nr_blocks, __ATOMIC_RELAXED);
+}
+
+int nvof_ns_status(const struct nvof_ns *ns)
+{
+	return __atomic_load_n(&ns->end_status, __ATOMIC_RELAXED);
 }
 
 const struct nvme_id_ns *nvof_ns_id(const struct nvof_ns *ns)

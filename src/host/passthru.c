@@ -4,11 +4,13 @@
 #include <stdlib.h>
 
 #include "host/admin.h"
+#include "host/io.h"
+#include "host/mpath.h"
 #include "host/ns.h"
 #include "host/passthru.h"
 
-int io_submit_sqe(struct nvof_hctx *hctx, const struct nvme_sqe *sqe, enum data_dir dir, void *buf, size_t len, bool retry, nvof_cb *cb,
-		  void *arg)
+int io_submit_sqe(struct nvof_hctx *hctx, struct nvof_ns *ns, const struct nvme_sqe *sqe, enum data_dir dir, void *buf, size_t len,
+		  bool retry, nvof_cb *cb, void *arg)
 {
 	struct host_req *req;
 	int ret;
@@ -31,7 +33,7 @@ int io_submit_sqe(struct nvof_hctx *hctx, const struct nvme_sqe *sqe, enum data_
 	req->done = hctx_req_done;
 	req->cb = cb;
 	req->arg = arg;
-	ret = hctx_submit(hctx, req, retry);
+	ret = hctx_submit(hctx, req, ns, retry);
 	if (ret)
 		tags_put(req);
 	return ret;
@@ -65,10 +67,10 @@ int nvof_io_passthru(struct nvof_hctx *hctx, const struct nvof_cmd *cmd, enum nv
 	struct nvme_sqe sqe;
 	enum data_dir to;
 
-	if (cmd_to_sqe(cmd, dir, buf, len, &sqe, &to))
+	if (hctx->subsys || cmd_to_sqe(cmd, dir, buf, len, &sqe, &to))
 		return -EINVAL;
 	/* What it does the library can't know, nor whether it may be done twice. */
-	return io_submit_sqe(hctx, &sqe, to, buf, len, false, cb, arg);
+	return io_submit_sqe(hctx, NULL, &sqe, to, buf, len, false, cb, arg);
 }
 
 int nvof_admin_passthru(struct nvof_ctrl *ctrl, const struct nvof_cmd *cmd, enum nvof_dir dir, void *buf, size_t len, nvof_cb *cb,
@@ -89,11 +91,13 @@ int nvof_flush(struct nvof_hctx *hctx, struct nvof_ns *ns, nvof_cb *cb, void *ar
 {
 	struct nvme_sqe sqe = { .opcode = nvme_cmd_flush, .nsid = ns->nsid_le };
 
+	if (hctx->subsys)
+		return mpath_submit(hctx, &(struct io){ .ns = ns, .opcode = nvme_cmd_flush, .nlb = 1, .cb = cb, .arg = arg }, NULL);
 	if (ns->ctrl != hctx->ctrl)
 		return -EINVAL;
-	if (ns->gone)
-		return -ENODEV;
-	return io_submit_sqe(hctx, &sqe, DATA_NONE, NULL, 0, true, cb, arg);
+	if (ns->end_status)
+		return ns->end_status;
+	return io_submit_sqe(hctx, ns, &sqe, DATA_NONE, NULL, 0, true, cb, arg);
 }
 
 /* The ranges travel as data and must live as long as the command. */
@@ -120,11 +124,11 @@ int nvof_discard(struct nvof_hctx *hctx, struct nvof_ns *ns, const struct nvof_r
 	unsigned int i;
 	int ret;
 
-	if (!hctx->live)
+	if (!hctx->live && !hctx->subsys)
 		return -ENOTCONN;
-	if (!nr || nr > 256 || ns->ctrl != hctx->ctrl)
+	if (!nr || nr > 256 || !ranges || ns->ctrl != hctx->ctrl)
 		return -EINVAL;
-	if (!(le16toh(hctx->ctrl->init.id->oncs) & NVME_CTRL_ONCS_DSM))
+	if (hctx->ctrl && !(le16toh(hctx->ctrl->init.id->oncs) & NVME_CTRL_ONCS_DSM))
 		return -ENOTSUP;
 	d = calloc(1, sizeof(*d) + nr * sizeof(d->ranges[0]));
 	if (!d)
@@ -134,12 +138,25 @@ int nvof_discard(struct nvof_hctx *hctx, struct nvof_ns *ns, const struct nvof_r
 	for (i = 0; i < nr; i++) {
 		if (!ranges[i].nlb || ranges[i].slba >= ns->nr_blocks || ranges[i].nlb > ns->nr_blocks - ranges[i].slba) {
 			free(d);
+			if (ns->end_status)
+				return ns->end_status;
 			return ranges[i].nlb ? -ERANGE : -EINVAL;
 		}
 		d->ranges[i].nlb = htole32(ranges[i].nlb);
 		d->ranges[i].slba = htole64(ranges[i].slba);
 	}
-	ret = io_submit_sqe(hctx, &sqe, DATA_TO_CTRL, d->ranges, nr * sizeof(d->ranges[0]), true, discard_done, d);
+	if (hctx->subsys)
+		ret = mpath_submit(hctx,
+				   &(struct io){ .ns = ns,
+						 .opcode = sqe.opcode,
+						 .dir = DATA_TO_CTRL,
+						 .nlb = 1,
+						 .cb = discard_done,
+						 .arg = d,
+						 .slba = (nr - 1) | (uint64_t)NVME_DSMGMT_AD << 32 },
+				   d->ranges);
+	else
+		ret = io_submit_sqe(hctx, ns, &sqe, DATA_TO_CTRL, d->ranges, nr * sizeof(d->ranges[0]), true, discard_done, d);
 	if (ret)
 		free(d);
 	return ret;

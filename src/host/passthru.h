@@ -4,8 +4,8 @@
 
 #include "host/hctx.h"
 
-/* An I/O command that is not split, as it is.  retry: it may be done twice.  Otherwise as nvof_io_passthru(). */
-int io_submit_sqe(struct nvof_hctx *hctx, const struct nvme_sqe *sqe, enum data_dir dir, void *buf, size_t len, bool retry, nvof_cb *cb,
-		  void *arg);
+/* An I/O command that is not split, as it is.  ns: may be NULL.  retry: it may be done twice.  Otherwise as nvof_io_passthru(). */
+int io_submit_sqe(struct nvof_hctx *hctx, struct nvof_ns *ns, const struct nvme_sqe *sqe, enum data_dir dir, void *buf, size_t len,
+		  bool retry, nvof_cb *cb, void *arg);
 
 #endif

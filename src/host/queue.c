@@ -6,14 +6,16 @@
 
 #include "host/ctrl.h"
 #include "host/hctx.h"
+#include "host/hctx_pick.h"
 #include "host/queue.h"
 #include "host/queue_setup.h"
+#include "host/tags.h"
 #include "host/timeline.h"
 
 static const char *const state_names[QUEUE_NR_STATES] = {
-	[QUEUE_NEW] = "new",   [QUEUE_RESOLVE] = "resolve", [QUEUE_ROUTE] = "route",	 [QUEUE_LINK] = "link",
-	[QUEUE_TLS] = "tls",   [QUEUE_ICREQ] = "icreq",	    [QUEUE_CONNECT] = "connect", [QUEUE_AUTH] = "auth",
-	[QUEUE_LIVE] = "live", [QUEUE_FAILED] = "failed",   [QUEUE_STOPPED] = "stopped",
+	[QUEUE_NEW] = "new",   [QUEUE_RESOLVE] = "resolve", [QUEUE_ROUTE] = "route",   [QUEUE_LINK] = "link",
+	[QUEUE_TLS] = "tls",   [QUEUE_ICREQ] = "icreq",	    [QUEUE_LINKED] = "linked", [QUEUE_CONNECT] = "connect",
+	[QUEUE_AUTH] = "auth", [QUEUE_LIVE] = "live",	    [QUEUE_FAILED] = "failed", [QUEUE_STOPPED] = "stopped",
 };
 
 const char *queue_state_name(enum queue_state state)
@@ -43,29 +45,49 @@ static void queue_fail_work(struct loop_defer *d)
 		ctrl_queue_lost(q->ctrl, q);
 }
 
-struct host_queue *queue_alloc(struct nvof_ctrl *ctrl, struct nvof_hctx *hctx, uint16_t qid)
+struct host_queue *queue_alloc(struct nvof_ctrl *ctrl, uint16_t qid)
 {
-	uint32_t size = hctx ? ctrl->queue_size : NVMF_MAX_SQSIZE_ADMIN + 1;
-	struct host_queue *q = ctrl->p.ops->queue_alloc(ctrl->ep, size);
+	struct host_queue *q = ctrl->p.ops->queue_alloc(ctrl->ep);
 
 	if (!q)
 		return NULL;
 	q->ops = ctrl->p.ops;
 	q->ctrl = ctrl;
-	q->hctx = hctx;
 	q->loop = ctrl->loop;
-	q->tags = hctx ? &hctx->own : &ctrl->admin_tags;
 	q->log = &ctrl->ctx->log;
 	q->qid = qid;
-	q->queue_size = size;
-	q->inline_len = hctx ? ctrl->inline_len : ctrl->p.ops->admin_inline_len;
 	loop_defer_init(&q->fail_work, queue_fail_work);
 	return q;
+}
+
+void queue_bind(struct host_queue *q)
+{
+	struct nvof_ctrl *ctrl = q->ctrl;
+
+	q->cntlid = q->qid ? ctrl->cntlid : NVMF_CNTLID_DYNAMIC;
+	if (q->qid) {
+		q->hctx = ctrl_queue_hctx(ctrl, q->qid);
+		q->tags = &q->hctx->own;
+		q->place = ctrl_queue_place(ctrl, q->qid);
+		q->queue_size = ctrl->queue_size;
+		q->inline_len = ctrl->inline_len;
+	} else {
+		q->tags = &ctrl->admin_tags;
+		q->queue_size = NVMF_MAX_SQSIZE_ADMIN + 1;
+		q->inline_len = ctrl->p.ops->admin_inline_len;
+	}
+	q->nr_cids = q->tags->nr_cids;
+}
+
+struct host_req *queue_own_slot(const struct host_queue *q)
+{
+	return tags_reserved(q->tags, q->hctx ? q->place : ADMIN_SLOT_CTL);
 }
 
 void queue_stop(struct host_queue *q)
 {
 	loop_defer_cancel(&q->fail_work);
+	io_port_take_back(q);
 	q->ops->queue_stop(q);
 	host_queue_enter(q, QUEUE_STOPPED);
 }
@@ -76,45 +98,92 @@ void queue_free(struct host_queue *q)
 		return;
 	assert(q->state == QUEUE_STOPPED && !q->nr_inflight);
 	error_clear(&q->err);
+	async_op_reset(&q->delete_op);
 	q->ops->queue_free(q);
+}
+
+/* What a queue is at that is LIVE already: a connect is over when the whole ctrl is.  NULL: at I/O. */
+static const char *phase_of_live(const struct host_queue *q)
+{
+	if (q->ctrl->state != NVOF_CTRL_CONNECTING)
+		return NULL;
+	if (q->setup)
+		return state_names[QUEUE_CONNECT];
+	return q->ctrl->init.running ? "init" : state_names[QUEUE_LIVE];
 }
 
 /* "connect qid 3 (icreq) to 192.0.2.7:4420: " while it is set up, "qid 3 to 192.0.2.7:4420: " later. */
 static void prefix_error(struct host_queue *q)
 {
 	const char *where = q->peer[0] ? q->peer : q->ctrl->p.where;
+	const char *phase = q->state == QUEUE_LIVE ? phase_of_live(q) : state_names[q->state];
 
-	if (q->state != QUEUE_LIVE)
-		error_prefix(&q->err, "connect qid %u (%s) to %s", q->qid, state_names[q->state], where);
-	else if (!q->qid && q->ctrl->init.running)
-		error_prefix(&q->err, "connect qid 0 (init) to %s", where);
+	if (phase)
+		error_prefix(&q->err, "connect qid %u (%s) to %s", q->qid, phase, where);
 	else
 		error_prefix(&q->err, "qid %u to %s", q->qid, where);
+}
+
+static void queue_vfail(struct host_queue *q, int code, const char *fmt, va_list ap)
+{
+	if (q->state >= QUEUE_FAILED)
+		return;
+	error_vset(&q->err, code, fmt, ap);
+	prefix_error(q);
+	host_queue_enter(q, QUEUE_FAILED);
+	loop_defer(q->ctrl->loop, &q->fail_work);
+}
+
+void queue_fail(struct host_queue *q, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	queue_vfail(q, code, fmt, ap);
+	va_end(ap);
 }
 
 void host_queue_failed(struct host_queue *q, int code, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (q->state >= QUEUE_FAILED)
-		return;
 	va_start(ap, fmt);
-	error_vset(&q->err, code, fmt, ap);
+	if (q->port && io_port_is_here(q->port))
+		io_port_failed(q->port, code, fmt, ap);
+	else
+		queue_vfail(q, code, fmt, ap);
 	va_end(ap);
-	prefix_error(q);
-	host_queue_enter(q, QUEUE_FAILED);
-	loop_defer(q->loop, &q->fail_work);
+}
+
+void queue_find_region(struct host_queue *q, struct host_req *req)
+{
+	struct mem_regions *all = &q->ctrl->ctx->regions;
+	size_t skip = req->iov_skip;
+	const struct iovec *iov = req->iov;
+	struct mem_region *m;
+
+	if (!all->nr)
+		return;
+	for (; iov->iov_len <= skip; iov++)
+		skip -= iov->iov_len;
+	m = mem_regions_find(all, (char *)iov->iov_base + skip, min_size(iov->iov_len - skip, req->data_len));
+	req->mem = m ? q->ops->region_use(q, m) : NULL;
+	if (req->mem)
+		req->region = mem_region_keep(m);
 }
 
 static inline void req_end(struct host_req *req, int status, const struct nvme_cqe *cqe)
 {
+	struct host_queue *q = req->queue;
+
 	assert(req->active);
-	req->active = false;
-	req->queue->nr_inflight--;
+	queue_req_off(req);
+	if (unlikely(q->pace.watched == req))
+		queue_pace_seen(q);
 	req->done(req, status, cqe);
 }
 
-void host_req_complete(struct host_req *req, const struct nvme_cqe *cqe)
+void queue_req_complete(struct host_req *req, const struct nvme_cqe *cqe)
 {
 	struct nvof_ctrl *ctrl = req->queue->ctrl;
 
@@ -125,9 +194,25 @@ void host_req_complete(struct host_req *req, const struct nvme_cqe *cqe)
 	req_end(req, le16toh(cqe->status) >> 1, cqe);
 }
 
-void host_req_fail(struct host_req *req, int status)
+void queue_req_fail(struct host_req *req, int status)
 {
 	if (status == NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_TRAN_TPORT_ERROR))
 		req->queue->ctrl->stats.nr_data_digest_errors++;
 	req_end(req, status, NULL);
+}
+
+void host_req_complete(struct host_req *req, const struct nvme_cqe *cqe)
+{
+	if (unlikely(req->queue->port))
+		io_port_ended(req->queue->port, req, 0, cqe);
+	else
+		queue_req_complete(req, cqe);
+}
+
+void host_req_fail(struct host_req *req, int status)
+{
+	if (unlikely(req->queue->port))
+		io_port_ended(req->queue->port, req, status, NULL);
+	else
+		queue_req_fail(req, status);
 }

@@ -1,36 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <assert.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "host/connect.h"
 #include "host/ctrl.h"
+#include "host/early_links.h"
 #include "host/hctx.h"
 #include "host/queue.h"
+#include "host/queue_batch.h"
 #include "host/queue_setup.h"
 #include "host/tags.h"
 
-static struct host_req *connect_slot(const struct host_queue *q)
-{
-	/* A hctx has one queue now; with more, each gets the reserved slot of its place in the group. */
-	return tags_reserved(q->tags, q->hctx ? 0 : ADMIN_SLOT_CTL);
-}
-
 /* Stops and frees the queue, whatever its state.  Nobody is told about its Connect, which may be under way. */
-static void setup_drop_queue(struct queue_setup *s)
+static void queue_setup_drop(struct queue_setup *s)
 {
 	struct host_queue *q = s->queue;
-	struct host_req *req;
 
 	if (!q)
 		return;
 	s->queue = NULL;
 	queue_stop(q);
-	req = connect_slot(q);
-	if (req->active && req->queue == q) {
-		req->active = false;
-		q->nr_inflight--;
-	}
+	if (q->nr_inflight)
+		queue_req_off(queue_own_slot(q));
 	queue_free(q);
 }
 
@@ -50,12 +41,59 @@ static void setup_end_failed(struct queue_setup *s, struct error *err)
 	async_domain_cancel(&b->domain, -ECANCELED);
 }
 
+static void setup_link(struct queue_setup *s)
+{
+	struct nvof_ctrl *ctrl = s->batch->ctrl;
+	int ret = -ENOMEM;
+
+	s->later = false;
+	s->queue = queue_alloc(ctrl, s->qid);
+	if (s->queue) {
+		s->queue->setup = s;
+		if (!s->batch->held)
+			queue_bind(s->queue);
+		ret = s->queue->ops->queue_start(s->queue);
+		if (!ret)
+			return;
+	}
+	error_set(&s->err, ret, "connect qid %u to %s: %s", s->qid, ctrl->p.where, strerror(-ret));
+	loop_defer(ctrl->loop, &s->fail_work);
+}
+
+/* The connection is gone, and the peer has not said why. */
+static bool link_lost(int code)
+{
+	return code == -ECONNRESET || code == -EPIPE || code == -ECONNABORTED;
+}
+
+/* An early link came to nothing: that is no failure yet, unless the peer broke the protocol. */
+static bool setup_was_early(struct queue_setup *s, const struct error *err)
+{
+	struct queue_batch *b = s->batch;
+	bool again = b->held ? err->code != -EPROTO && err->code != -ENOTSUP : s->early && !s->ended && link_lost(err->code);
+
+	if (!again)
+		return false;
+	early_links_objection(b->ctrl, err);
+	b->objected = true;
+	s->early = false;
+	if (b->held)
+		s->later = true;
+	else
+		setup_link(s);
+	return true;
+}
+
 void queue_setup_failed(struct queue_setup *s)
 {
 	struct error err = { 0 };
 
 	error_move(&err, &s->queue->err);
-	setup_drop_queue(s);
+	queue_setup_drop(s);
+	if (setup_was_early(s, &err)) {
+		error_clear(&err);
+		return;
+	}
 	if (!s->ended) {
 		setup_end_failed(s, &err);
 		return;
@@ -72,8 +110,11 @@ static void setup_fail_work(struct loop_defer *d)
 {
 	struct queue_setup *s = container_of(d, struct queue_setup, fail_work);
 
-	setup_drop_queue(s);
-	setup_end_failed(s, &s->err);
+	queue_setup_drop(s);
+	if (setup_was_early(s, &s->err))
+		error_clear(&s->err);
+	else
+		setup_end_failed(s, &s->err);
 }
 
 static void setup_connect_done(struct host_req *req, int status, const struct nvme_cqe *cqe)
@@ -89,36 +130,79 @@ static void setup_connect_done(struct host_req *req, int status, const struct nv
 	setup_end(s, NULL);
 }
 
-void host_queue_linked(struct host_queue *q)
+static void setup_connect(struct host_queue *q)
 {
-	struct host_req *req = connect_slot(q);
+	struct host_req *req = queue_own_slot(q);
 	int ret;
 
-	if (q->state >= QUEUE_CONNECT)
-		return;
 	host_queue_enter(q, QUEUE_CONNECT);
 	connect_build(q, &q->setup->batch->data, req);
 	req->done = setup_connect_done;
 	ret = queue_submit(q, req);
 	if (ret)
-		host_queue_failed(q, ret, "Connect can't be sent: %s", strerror(-ret));
+		queue_fail(q, ret, "Connect can't be sent: %s", strerror(-ret));
+}
+
+void host_queue_linked(struct host_queue *q)
+{
+	struct queue_setup *s = q->setup;
+
+	if (q->state >= QUEUE_LINKED)
+		return;
+	s->early = s->batch->held;
+	if (s->early)
+		host_queue_enter(q, QUEUE_LINKED);
+	else
+		setup_connect(q);
+}
+
+bool queue_setup_linked(const struct queue_setup *s)
+{
+	return s->queue && s->queue->state == QUEUE_LINKED;
+}
+
+/* The queue of another set-up, which is linked, goes on in the place of this one's. */
+void queue_setup_replace(struct queue_setup *s, struct queue_setup *from)
+{
+	queue_setup_drop(s);
+	s->queue = from->queue;
+	s->queue->setup = s;
+	s->queue->qid = s->qid;
+	s->early = true;
+	s->later = false;
+	from->queue = NULL;
+}
+
+void queue_setup_release(struct queue_setup *s)
+{
+	if (s->op.state != ASYNC_RUNNING)
+		return; /* others go first */
+	if (s->later)
+		setup_link(s);
+	else if (s->queue)
+		queue_bind(s->queue);
+	if (queue_setup_linked(s))
+		setup_connect(s->queue);
+}
+
+void queue_setup_surplus(struct queue_setup *s)
+{
+	queue_setup_drop(s);
+	if (s->op.state == ASYNC_RUNNING)
+		setup_end(s, NULL);
 }
 
 static void setup_start(struct async_op *op)
 {
 	struct queue_setup *s = container_of(op, struct queue_setup, op);
-	struct nvof_ctrl *ctrl = s->batch->ctrl;
-	int ret = -ENOMEM;
+	struct queue_batch *b = s->batch;
 
-	s->queue = queue_alloc(ctrl, s->hctx, s->qid);
-	if (s->queue) {
-		s->queue->setup = s;
-		ret = s->queue->ops->queue_start(s->queue);
-		if (!ret)
-			return;
-	}
-	error_set(&s->err, ret, "connect qid %u to %s: %s", s->qid, ctrl->p.where, strerror(-ret));
-	loop_defer(ctrl->loop, &s->fail_work);
+	if (s - b->setups >= b->nr)
+		setup_end(s, NULL); /* fewer were granted */
+	else if (b->held && s - b->setups >= b->nr_early)
+		s->later = true;
+	else
+		setup_link(s);
 }
 
 static void setup_cancel(struct async_op *op)
@@ -129,71 +213,37 @@ static void setup_cancel(struct async_op *op)
 	if (s->ended)
 		return;
 	loop_defer_cancel(&s->fail_work);
-	setup_drop_queue(s);
+	queue_setup_drop(s);
 	error_clear(&s->err);
 	error_set(&err, -ECANCELED, "connect qid %u: given up because another queue failed", s->qid);
 	setup_end(s, &err);
 	error_clear(&err);
 }
 
-static void batch_finish(struct loop_defer *d)
+void queue_setup_init(struct queue_setup *s, struct queue_batch *b, uint16_t qid)
 {
-	struct queue_batch *b = container_of(d, struct queue_batch, finish_work);
-
-	b->done(b->ctrl, b);
+	s->op.start = setup_start;
+	s->op.cancel = setup_cancel;
+	s->batch = b;
+	s->qid = qid;
+	loop_defer_init(&s->fail_work, setup_fail_work);
 }
 
-static void batch_domain_done(struct async_domain *domain)
+void queue_setup_reset(struct queue_setup *s)
 {
-	struct queue_batch *b = container_of(domain, struct queue_batch, domain);
-
-	/* Its last operation may have ended in the middle of a transport's work: queues can be stopped only later. */
-	if (!b->aborted)
-		loop_defer(b->ctrl->loop, &b->finish_work);
-}
-
-struct queue_batch *queue_batch_new(struct nvof_ctrl *ctrl, uint16_t first_qid, uint32_t nr,
-				    void (*done)(struct nvof_ctrl *ctrl, struct queue_batch *b))
-{
-	struct queue_batch *b = calloc(1, sizeof(*b) + nr * sizeof(b->setups[0]));
-	uint32_t i;
-
-	if (!b)
-		return NULL;
-	b->ctrl = ctrl;
-	b->done = done;
-	b->nr = nr;
-	loop_defer_init(&b->finish_work, batch_finish);
-	async_domain_init(&b->domain, 0, batch_domain_done);
-	connect_fill_data(ctrl, first_qid, &b->data);
-	for (i = 0; i < nr; i++) {
-		struct queue_setup *s = &b->setups[i];
-
-		s->op.start = setup_start;
-		s->op.cancel = setup_cancel;
-		s->batch = b;
-		s->qid = (uint16_t)(first_qid + i);
-		s->hctx = s->qid ? ctrl_queue_hctx(ctrl, s->qid) : NULL;
-		loop_defer_init(&s->fail_work, setup_fail_work);
-	}
-	return b;
-}
-
-void queue_batch_start(struct queue_batch *b, uint32_t concurrency)
-{
-	uint32_t i;
-
-	async_domain_init(&b->domain, concurrency, batch_domain_done);
-	for (i = 0; i < b->nr; i++)
-		async_domain_add(&b->domain, &b->setups[i].op);
-	async_domain_close(&b->domain);
+	loop_defer_cancel(&s->fail_work);
+	queue_setup_drop(s);
+	error_clear(&s->err);
+	async_op_reset(&s->op);
 }
 
 static const char *waited_for(enum queue_state state)
 {
 	switch (state) {
 	case QUEUE_RESOLVE:
-		return "the name did not resolve";
+		return "the address did not resolve";
+	case QUEUE_ROUTE:
+		return "no route was found";
 	case QUEUE_LINK:
 		return "no answer to the connection request";
 	case QUEUE_TLS:
@@ -209,49 +259,8 @@ static const char *waited_for(enum queue_state state)
 	}
 }
 
-void queue_batch_timeout(struct queue_batch *b, uint32_t tmo_ms)
+void queue_setup_timeout(struct queue_setup *s, uint32_t tmo_ms)
 {
-	uint32_t i;
-
-	for (i = 0; i < b->nr; i++) {
-		struct host_queue *q = b->setups[i].queue;
-
-		if (q && !b->setups[i].ended)
-			host_queue_failed(q, -ETIMEDOUT, "%s within %u ms", waited_for(q->state), tmo_ms);
-	}
-}
-
-const struct error *queue_batch_error(const struct queue_batch *b)
-{
-	/* A late failure cancelled the operations that ended after it: theirs are its consequences. */
-	return b->late.code ? &b->late : async_domain_first_error(&b->domain);
-}
-
-struct host_queue *queue_batch_take(struct queue_batch *b, uint32_t i)
-{
-	struct host_queue *q = b->setups[i].queue;
-
-	assert(q && b->setups[i].ended);
-	b->setups[i].queue = NULL;
-	q->setup = NULL;
-	return q;
-}
-
-void queue_batch_free(struct queue_batch *b)
-{
-	uint32_t i;
-
-	if (!b)
-		return;
-	b->aborted = true;
-	async_domain_cancel(&b->domain, -ECANCELED);
-	loop_defer_cancel(&b->finish_work);
-	for (i = 0; i < b->nr; i++) {
-		loop_defer_cancel(&b->setups[i].fail_work);
-		setup_drop_queue(&b->setups[i]);
-		error_clear(&b->setups[i].err);
-		async_op_reset(&b->setups[i].op);
-	}
-	error_clear(&b->late);
-	free(b);
+	if (s->queue && !s->ended)
+		queue_fail(s->queue, -ETIMEDOUT, "%s within %u ms", waited_for(s->queue->state), tmo_ms);
 }

@@ -13,11 +13,12 @@
 
 #include "host/ctrl.h"
 #include "host/hctx.h"
-#include "host/ns_recheck.h"
-#include "host/queue_setup.h"
+#include "host/ns_remove.h"
+#include "host/ns_scan.h"
+#include "host/queue_batch.h"
+#include "host/renew.h"
 
 #define ATTEMPT_MIN_MS 1000
-#define SETTLE_LOOK_NS (1 * NSEC_PER_MSEC)
 
 bool ctrl_recovers(const struct nvof_ctrl *ctrl)
 {
@@ -62,7 +63,9 @@ static void give_up(struct nvof_ctrl *ctrl, struct error *err)
 	ctrl_set_state(ctrl, NVOF_CTRL_DELETING, "no recovery");
 	ctrl_stop(ctrl, code);
 	ctrl_set_state(ctrl, NVOF_CTRL_DEAD, "lost");
+	ns_scan_end(ctrl, code);
 	ctrl_tell_state(ctrl);
+	ns_remove_all(ctrl);
 }
 
 static void attempt(struct nvof_ctrl *ctrl)
@@ -121,6 +124,8 @@ void recovery_attempt_failed(struct nvof_ctrl *ctrl, struct error *err)
 	ctrl->batch = NULL;
 	ctrl_suspend(ctrl, err->code < 0 ? err->code : -ECONNRESET);
 	retry_later(ctrl, err);
+	if (ctrl->recovery.on)
+		ctrl_tell_event(ctrl, NVOF_EVENT_ATTEMPT, 0);
 }
 
 /* Was it only back for a moment?  Then this is still the same loss: its time goes on, and so does the delay between attempts. */
@@ -171,7 +176,7 @@ void recovery_done(struct nvof_ctrl *ctrl)
 	error_clear(&ctrl->recovery.cause);
 	error_clear(&ctrl->err);
 	ctrl->stats.nr_reconnects++;
-	ns_recheck_start(ctrl);
+	ns_scan_reconnected(ctrl);
 }
 
 static void recovered(struct nvof_ctrl *ctrl)
@@ -184,14 +189,19 @@ static void recovered(struct nvof_ctrl *ctrl)
 	held_release(ctrl);
 }
 
-/* What was held goes out when nothing of before can reach the ctrl any more. */
-static void release_when_settled(struct nvof_ctrl *ctrl)
+bool ctrl_settled(const struct nvof_ctrl *ctrl)
 {
 	const struct host_transport *ops = ctrl->p.ops;
 
+	return !ops->settled || ops->settled(ctrl->ep);
+}
+
+/* What was held goes out when nothing of before can reach the ctrl any more. */
+static void release_when_settled(struct nvof_ctrl *ctrl)
+{
 	if (ctrl->state != NVOF_CTRL_LIVE)
 		return;
-	if (ops->settled && !ops->settled(ctrl->ep))
+	if (!ctrl_settled(ctrl))
 		timer_set(ctrl->loop, &ctrl->recovery.settle, clock_ns() + SETTLE_LOOK_NS);
 	else
 		recovered(ctrl);
@@ -202,9 +212,19 @@ static void settle_look(struct timer *t)
 	release_when_settled(container_of(t, struct nvof_ctrl, recovery.settle));
 }
 
-void ns_recheck_done(struct nvof_ctrl *ctrl)
+void recovery_namespaces_known(struct nvof_ctrl *ctrl)
 {
 	release_when_settled(ctrl);
+}
+
+void ctrl_lost(struct nvof_ctrl *ctrl, struct error *err)
+{
+	if (ctrl->p.ctrl_loss_tmo_ms) {
+		recovery_start(ctrl, err);
+		return;
+	}
+	ctrl_set_state(ctrl, NVOF_CTRL_RESETTING, "lost");
+	give_up(ctrl, err);
 }
 
 void ctrl_queue_lost(struct nvof_ctrl *ctrl, struct host_queue *q)
@@ -217,17 +237,11 @@ void ctrl_queue_lost(struct nvof_ctrl *ctrl, struct host_queue *q)
 		ctrl_connect_failed(ctrl, &err);
 		break;
 	case NVOF_CTRL_LIVE:
-		if (ctrl->p.ctrl_loss_tmo_ms) {
-			recovery_start(ctrl, &err);
-			break;
-		}
-		ctrl_set_state(ctrl, NVOF_CTRL_RESETTING, "lost");
-		give_up(ctrl, &err);
+		if (!renew_queue(ctrl, q, &err))
+			ctrl_lost(ctrl, &err);
 		break;
 	case NVOF_CTRL_DELETING:
-		/* The other end may close as soon as it knows.  I/O queues are stopped by now or will be. */
-		if (q == ctrl->admin)
-			ctrl_disconnect_admin_lost(ctrl);
+		ctrl_disconnect_queue_lost(ctrl, q);
 		break;
 	default:
 		break;
@@ -269,6 +283,7 @@ bool nvof_ctrl_recovery(const struct nvof_ctrl *ctrl, struct nvof_recovery *info
 		.next_ms =
 			timer_armed(&r->retry) && r->retry.deadline > now ? (unsigned int)((r->retry.deadline - now) / NSEC_PER_MSEC) : 0,
 		.left_ms = ctrl->p.ctrl_loss_tmo_ms < 0 ? -1 : (int)left_ms(ctrl),
+		.status = ctrl->err.code,
 	};
 	return true;
 }

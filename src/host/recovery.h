@@ -5,9 +5,12 @@
 
 #include "base/error.h"
 #include "base/loop.h"
+#include "base/util.h"
 
 struct nvof_ctrl;
 struct host_queue;
+
+#define SETTLE_LOOK_NS (1 * NSEC_PER_MSEC) /* how often it is asked */
 
 struct recovery {
 	bool on;
@@ -24,10 +27,16 @@ struct recovery {
 void recovery_setup(struct nvof_ctrl *ctrl);
 /* A queue that was set up failed; q->err says why. */
 void ctrl_queue_lost(struct nvof_ctrl *ctrl, struct host_queue *q);
+/* The ctrl is lost as a whole: reset, or given up.  err's contents are taken. */
+void ctrl_lost(struct nvof_ctrl *ctrl, struct error *err);
+/* Nothing of a connection that was given up can reach the ctrl any more. */
+bool ctrl_settled(const struct nvof_ctrl *ctrl);
 /* An attempt ended; err's contents are taken.  The next one follows, or the end. */
 void recovery_attempt_failed(struct nvof_ctrl *ctrl, struct error *err);
 /* The ctrl is LIVE again. */
 void recovery_done(struct nvof_ctrl *ctrl);
+/* And its namespaces are known again: what was held may go out. */
+void recovery_namespaces_known(struct nvof_ctrl *ctrl);
 /* No more attempts: the ctrl is being deleted. */
 void recovery_stop(struct nvof_ctrl *ctrl);
 

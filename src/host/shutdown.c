@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shutdown notification (Base 2.0 section 3.6): CC.SHN, then CSTS.SHST until it is complete.  A peer that is stuck holds us for 5 s (C091).
+/* Shutdown notification (Base 2.0 section 3.6): CC.SHN, then CSTS.SHST until it is complete.  A peer that is stuck holds a disconnect for 5
+ * s (C091).
  */
 #include <errno.h>
 
 #include "host/admin.h"
 #include "host/ctrl.h"
 
-#define SHUTDOWN_TMO	   (5 * NSEC_PER_SEC)
+#define SHUTDOWN_TMO	   (5 * NSEC_PER_SEC) /* since the disconnect began */
+#define SHUTDOWN_TMO_MIN   (1 * NSEC_PER_SEC)
 #define SHUTDOWN_RETRY_MIN (1 * NSEC_PER_MSEC)
 #define SHUTDOWN_RETRY_MAX (100 * NSEC_PER_MSEC)
 
@@ -85,7 +87,7 @@ void ctrl_shutdown_start(struct nvof_ctrl *ctrl)
 	ctrl->shutdown.running = true;
 	ctrl->shutdown.retry_ns = SHUTDOWN_RETRY_MIN;
 	ctrl->disconnect_status = -ETIMEDOUT; /* unless an answer comes */
-	timer_set(ctrl->loop, &ctrl->shutdown.timeout, clock_ns() + SHUTDOWN_TMO);
+	timer_set(ctrl->loop, &ctrl->shutdown.timeout, max_u64(ctrl->disconnect_start + SHUTDOWN_TMO, clock_ns() + SHUTDOWN_TMO_MIN));
 	if (admin_submit_slot(ctrl, ADMIN_SLOT_CTL, &sqe, DATA_NONE, NULL, 0, shn_answered))
 		shutdown_end_soon(ctrl, 0);
 }

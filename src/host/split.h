@@ -12,8 +12,15 @@
 /* io->iov, or one (NULL: no data), holds the data.  0: it completes once; else -EAGAIN (not even one slot), -ENOMEM, -ENOTCONN. */
 int split_submit(struct nvof_hctx *hctx, const struct io *io, const struct iovec *one);
 
+/*
+ * req, which is under way no more and in no list, is to be sent again: if the ctrl takes no command as large as that any more, it goes on
+ * in parts, and true is returned: it has ended, or will.
+ */
+bool split_again(struct host_req *req);
+
 /* Those that wait for the transport. */
 void split_retry(struct nvof_hctx *hctx);
-void split_end_stalled(struct nvof_hctx *hctx, int status);
+/* ns NULL: of every namespace. */
+void split_end_stalled(struct nvof_hctx *hctx, const struct nvof_ns *ns, int status);
 
 #endif

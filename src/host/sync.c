@@ -6,6 +6,7 @@
 
 #include "host/ctrl.h"
 #include "host/hctx.h"
+#include "host/subsystem.h"
 
 struct wait {
 	bool done;
@@ -47,6 +48,23 @@ static int ended(struct nvof_ctrl *ctrl, const char *what, int status)
 	return ctx_fail(ctrl->ctx, status, "%s at %s: %s", what, ctrl->p.where, nvof_status_str(status, text, sizeof(text)));
 }
 
+/* Of a subsystem. */
+static int ended_there(const struct nvof_subsystem *s, const char *what, int status)
+{
+	char text[150];
+
+	if (!status)
+		return 0;
+	if (s->err.code == status)
+		return ctx_fail(s->ctx, status, "%s: %s", what, error_msg(&s->err));
+	return ctx_fail(s->ctx, status, "%s of %s: %s", what, s->nqn, nvof_status_str(status, text, sizeof(text)));
+}
+
+static int ended_io(const struct nvof_hctx *hctx, const char *what, int status)
+{
+	return hctx->subsys ? ended_there(hctx->subsys, what, status) : ended(hctx->ctrl, what, status);
+}
+
 /* The same for calls that leave a sentence of their own on the ctrl. */
 static int ended_op(struct nvof_ctrl *ctrl, const char *what, int status)
 {
@@ -56,19 +74,25 @@ static int ended_op(struct nvof_ctrl *ctrl, const char *what, int status)
 }
 
 /* Calls `expr` until it is not -EAGAIN, polling in between, then waits for its callback. */
-#define RUN(ctrl, w, expr)                                      \
-	({                                                      \
-		int _ret = may_block((ctrl)->ctx);              \
-		if (!_ret) {                                    \
-			while ((_ret = (expr)) == -EAGAIN)      \
-				nvof_ctx_poll((ctrl)->ctx, -1); \
-			if (!_ret) {                            \
-				wait_for((ctrl)->ctx, (w));     \
-				_ret = (w)->status;             \
-			}                                       \
-		}                                               \
-		_ret;                                           \
+#define RUN(ctrl, w, expr) RUN_ON((ctrl)->ctx, w, expr)
+#define RUN_ON(ctx, w, expr)                               \
+	({                                                 \
+		int _ret = may_block(ctx);                 \
+		if (!_ret) {                               \
+			while ((_ret = (expr)) == -EAGAIN) \
+				nvof_ctx_poll(ctx, -1);    \
+			if (!_ret) {                       \
+				wait_for(ctx, (w));        \
+				_ret = (w)->status;        \
+			}                                  \
+		}                                          \
+		_ret;                                      \
 	})
+
+static struct nvof_ctx *hctx_ctx(const struct nvof_hctx *hctx)
+{
+	return hctx->subsys ? hctx->subsys->ctx : hctx->ctrl->ctx;
+}
 
 static void connect_cb(void *arg, struct nvof_ctrl *ctrl, int status)
 {
@@ -149,6 +173,33 @@ int nvof_discover_sync(struct nvof_ctrl *ctrl, struct nvof_disc_log **logp)
 	return ended_op(ctrl, "read the discovery log", ret);
 }
 
+static void wave_cb(void *arg, struct nvof_wave *wave, int status)
+{
+	struct wait *w = arg;
+
+	w->status = status;
+	w->done = true;
+}
+
+int nvof_connect_all_sync(struct nvof_ctx *ctx, const struct nvof_connect_all_opts *opts, struct nvof_wave **wavep)
+{
+	struct wait w = { 0 };
+	int ret = may_block(ctx);
+
+	*wavep = NULL;
+	if (!ret)
+		ret = nvof_connect_all(ctx, opts, wave_cb, &w, wavep);
+	if (ret)
+		return ret;
+	wait_for(ctx, &w);
+	if (w.status) {
+		ctx_fail(ctx, w.status, "%s", nvof_wave_errmsg(*wavep));
+		nvof_wave_free(*wavep);
+		*wavep = NULL;
+	}
+	return w.status;
+}
+
 static void ns_list_cb(void *arg, int status, const uint32_t *nsids, size_t nr)
 {
 	struct wait *w = arg;
@@ -196,15 +247,39 @@ int nvof_ns_open_sync(struct nvof_ctrl *ctrl, uint32_t nsid, struct nvof_ns **ns
 int nvof_read_sync(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, void *buf, unsigned int flags)
 {
 	struct wait w = { 0 };
-	int ret = RUN(hctx->ctrl, &w, nvof_read(hctx, ns, slba, nlb, buf, flags, wait_cb, &w));
+	int ret = RUN_ON(hctx_ctx(hctx), &w, nvof_read(hctx, ns, slba, nlb, buf, flags, wait_cb, &w));
 
-	return ended(hctx->ctrl, "read", ret);
+	return ended_io(hctx, "read", ret);
 }
 
 int nvof_write_sync(struct nvof_hctx *hctx, struct nvof_ns *ns, uint64_t slba, uint32_t nlb, const void *buf, unsigned int flags)
 {
 	struct wait w = { 0 };
-	int ret = RUN(hctx->ctrl, &w, nvof_write(hctx, ns, slba, nlb, buf, flags, wait_cb, &w));
+	int ret = RUN_ON(hctx_ctx(hctx), &w, nvof_write(hctx, ns, slba, nlb, buf, flags, wait_cb, &w));
 
-	return ended(hctx->ctrl, "write", ret);
+	return ended_io(hctx, "write", ret);
+}
+
+static void scan_cb(void *arg, int status)
+{
+	struct wait *w = arg;
+
+	w->status = status;
+	w->done = true;
+}
+
+int nvof_ns_scan_sync(struct nvof_ctrl *ctrl)
+{
+	struct wait w = { 0 };
+	int ret = RUN(ctrl, &w, nvof_ns_scan(ctrl, scan_cb, &w));
+
+	return ended_op(ctrl, "look at the namespaces", ret);
+}
+
+int nvof_subsystem_scan_sync(struct nvof_subsystem *s)
+{
+	struct wait w = { 0 };
+	int ret = RUN(s, &w, nvof_subsystem_scan(s, scan_cb, &w));
+
+	return ended_there(s, "look at the namespaces", ret);
 }

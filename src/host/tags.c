@@ -19,6 +19,7 @@ int tags_init(struct host_tags *tags, uint32_t nr_free, uint32_t nr_reserved, si
 		return -ENOMEM;
 	tags->stride = stride;
 	tags->limit = tags->nr_slots = nr_free;
+	tags->nr_cids = nr_free + nr_reserved;
 	while (tags->nr_tags < nr_reserved)
 		tags_grow(tags);
 	return 0;

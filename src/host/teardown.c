@@ -5,8 +5,11 @@
  */
 #include "host/ctrl.h"
 #include "host/hctx.h"
-#include "host/ns_recheck.h"
+#include "host/ns_missing.h"
+#include "host/ns_open.h"
+#include "host/ns_scan.h"
 #include "host/queue.h"
+#include "host/renew.h"
 #include "host/split.h"
 #include "host/tags.h"
 
@@ -26,6 +29,15 @@ void ctrl_accept_io(struct nvof_ctrl *ctrl)
 		ctrl->hctxs[i]->live = true;
 }
 
+/* Their I/O threads let go of them together. */
+static void hctx_recall_queues(struct nvof_hctx *hctx)
+{
+	uint32_t i;
+
+	for (i = 0; i < hctx->nr_queues; i++)
+		io_port_recall(hctx->queues[i]);
+}
+
 static void hctx_stop_queues(struct nvof_hctx *hctx)
 {
 	uint32_t i;
@@ -43,11 +55,27 @@ static void hctx_free_queues(struct nvof_hctx *hctx)
 		queue_free(hctx->queues[--hctx->nr_queues]);
 }
 
+/* What is under way on them will be sent again. */
+static void mark_resend(struct nvof_ctrl *ctrl)
+{
+	uint32_t i, j;
+
+	for (i = 0; i < ctrl->nr_hctx; i++)
+		for (j = 0; j < ctrl->hctxs[i]->nr_queues; j++)
+			ctrl->hctxs[i]->queues[j]->resend = true;
+}
+
 static void stop_io_queues(struct nvof_ctrl *ctrl)
 {
 	uint32_t i;
 
+	if (ctrl->path)
+		mark_resend(ctrl); /* by another path */
 	ctrl->nr_live_queues = 0;
+	renew_stop(ctrl);
+	held_stop(ctrl);
+	for (i = 0; i < ctrl->nr_hctx; i++)
+		hctx_recall_queues(ctrl->hctxs[i]);
 	for (i = 0; i < ctrl->nr_hctx; i++)
 		hctx_stop_queues(ctrl->hctxs[i]);
 }
@@ -67,9 +95,9 @@ void ctrl_end_io(struct nvof_ctrl *ctrl, int status)
 	ctrl_refuse_io(ctrl);
 	for (i = 0; i < ctrl->nr_hctx; i++)
 		tags_end_inflight(&ctrl->hctxs[i]->own, NULL, status);
-	held_end(ctrl, 0, status);
+	held_end(ctrl, NULL, status);
 	for (i = 0; i < ctrl->nr_hctx; i++)
-		split_end_stalled(ctrl->hctxs[i], status);
+		split_end_stalled(ctrl->hctxs[i], NULL, status);
 }
 
 void ctrl_stop_io(struct nvof_ctrl *ctrl, int status)
@@ -85,9 +113,12 @@ void ctrl_stop_io(struct nvof_ctrl *ctrl, int status)
 static void stop_helpers(struct nvof_ctrl *ctrl)
 {
 	timer_cancel(ctrl->loop, &ctrl->recovery.settle);
-	ns_recheck_stop(ctrl);
+	ns_scan_stop(ctrl);
+	ns_missing_stop(ctrl);
 	ctrl_init_stop(ctrl);
+	queue_delete_stop(ctrl);
 	keep_alive_stop(ctrl);
+	aer_stop(ctrl);
 	cmd_timer_stop(ctrl);
 	ctrl_shutdown_stop(ctrl);
 }
@@ -98,6 +129,7 @@ static void free_admin(struct nvof_ctrl *ctrl, struct host_queue *admin, int sta
 	if (!admin)
 		return;
 	tags_end_inflight(&ctrl->admin_tags, NULL, status);
+	ns_open_stop(ctrl, status);
 	ctrl->admin = NULL;
 	queue_free(admin);
 }
@@ -115,16 +147,6 @@ void ctrl_stop(struct nvof_ctrl *ctrl, int status)
 	free_admin(ctrl, admin, status);
 }
 
-/* What is under way on them will be sent again. */
-static void mark_resend(struct nvof_ctrl *ctrl)
-{
-	uint32_t i, j;
-
-	for (i = 0; i < ctrl->nr_hctx; i++)
-		for (j = 0; j < ctrl->hctxs[i]->nr_queues; j++)
-			ctrl->hctxs[i]->queues[j]->resend = true;
-}
-
 void ctrl_suspend(struct nvof_ctrl *ctrl, int status)
 {
 	struct host_queue *admin = ctrl->admin;
@@ -137,7 +159,7 @@ void ctrl_suspend(struct nvof_ctrl *ctrl, int status)
 	if (admin)
 		queue_stop(admin);
 	for (i = 0; i < ctrl->nr_hctx; i++)
-		held_take_inflight(ctrl, &ctrl->hctxs[i]->own, status);
+		held_take_inflight(ctrl, &ctrl->hctxs[i]->own, NULL, status);
 	free_io_queues(ctrl);
 	free_admin(ctrl, admin, status);
 }

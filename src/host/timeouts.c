@@ -9,6 +9,7 @@
 
 #include "host/ctrl.h"
 #include "host/hctx.h"
+#include "host/queue.h"
 
 #define TICKS	 8 /* of a time-out: a command is given up after 1 to 1 1/8 of it */
 #define TICK_MIN (2 * NSEC_PER_MSEC)
@@ -17,8 +18,8 @@ static void give_up(struct nvof_ctrl *ctrl, struct host_req *req)
 {
 	uint8_t opcode = req->sqe.opcode;
 
-	host_queue_failed(req->queue, -ETIMEDOUT, "command opcode %02xh cid %u on qid %u was not answered within %u ms", opcode, req->cid,
-			  req->queue->qid, ctrl->p.io_tmo_ms);
+	queue_fail(req->queue, -ETIMEDOUT, "command opcode %02xh cid %u on qid %u was not answered within %u ms", opcode, req->cid,
+		   req->queue->qid, ctrl->p.io_tmo_ms);
 }
 
 /* True while commands are under way that may become late. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <nvof/nvof.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,8 @@ const char *nvof_status_str(int status, char *buf, size_t len)
 
 		return nvme_status_describe((uint16_t)status, is_fabrics, buf, len);
 	}
-	text = status ? strerrordesc_np(-status) : "Success";
+	/* What is looked for here is a name or an object, not a file. */
+	text = status == -ENOENT ? "Not found" : status ? strerrordesc_np(-status) : "Success";
 	snprintf(buf, len, "%s", text ? text : "Unknown error");
 	return buf;
 }

@@ -43,3 +43,10 @@ bool traddr_equal(const char *a, const char *b)
 	return !memcmp(x.bytes, y.bytes, sizeof(x.bytes)) && x.scope_len == y.scope_len &&
 	       (!x.scope_len || !memcmp(x.scope, y.scope, x.scope_len));
 }
+
+bool traddr_is_ip6(const char *text)
+{
+	struct ip ip;
+
+	return strchr(text, ':') && ip_parse(text, &ip);
+}

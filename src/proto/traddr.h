@@ -11,4 +11,7 @@
  */
 bool traddr_equal(const char *a, const char *b);
 
+/* An IPv6 address, in brackets or not, with a scope or without. */
+bool traddr_is_ip6(const char *text);
+
 #endif

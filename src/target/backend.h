@@ -43,7 +43,8 @@ struct backend_ops {
 	void (*submit)(struct backend *b, struct backend_io *io);
 	/* Optional: memory that holds [offset, offset + len) and may be sent from until the namespace reference is put: zero-copy reads. */
 	bool (*map)(struct backend *b, uint64_t offset, uint64_t len, struct iovec *iov, uint32_t *iovcnt /* in: room; out: used */);
-	bool map_is_const; /* what map() gives never changes */
+	bool map_is_const;    /* what map() gives never changes */
+	bool map_is_writable; /* what is put there, in whole blocks, is written: nothing else is to be done for a WRITE */
 	/* Optional.  0 or -errno with a sentence.  Safe beside I/O inside the smaller of both sizes.  size 0: take what is there now (a
 	 * file that grew); size() then tells. */
 	int (*resize)(struct backend *b, uint64_t size, struct error *err);
@@ -58,6 +59,8 @@ struct backend {
 	/* Set by open: tells these contents from others that may stand in the same place later; part of the namespace's default
 	 * identifiers.  "": there are no contents. */
 	char contents[80];
+	/* Set by open: somebody else writes to these contents, as far as that can be told. */
+	bool shared;
 };
 
 extern const struct backend_ops *const target_backends[]; /* NULL-terminated; in backend/registry.c */

@@ -10,7 +10,8 @@
  *
  * What is ours beyond nvmetcli's: a namespace's device.path may be "mem:64M", "null:1T" or "file:PATH"; what nvmetcli has no word for
  * stands in objects named "nvof", which it skips: of a namespace block_size (512, the default, or 4096) and readonly (0 or 1), of a port
- * all_subsystems (1: those that are added later, too).
+ * all_subsystems (1: those that are added later, too).  Of a port with a list ana_groups the groups it leaves out are inaccessible, but for
+ * group 1, as they are in the kernel; without one all are optimized.
  */
 #ifndef NVOF_TARGET_CONFIG_H
 #define NVOF_TARGET_CONFIG_H
@@ -23,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "nvof/target.h"
 
 struct config_ns {
 	size_t index; /* in the file */
@@ -31,6 +33,7 @@ struct config_ns {
 	uint32_t block_size;
 	uint8_t uuid[16], nguid[16]; /* zero: none given */
 	bool readonly;
+	uint32_t anagrpid;
 };
 
 /* All other texts are borrowed from config.root. */
@@ -56,6 +59,9 @@ struct config_port {
 	size_t nr_subsys;
 	struct config_referral *referrals; /* owned */
 	size_t nr_referrals;
+	struct nvof_ana_group *ana; /* owned */
+	size_t nr_ana;
+	bool ana_optimized; /* the groups that are not listed; else inaccessible, as in the kernel, when some are */
 };
 
 struct config {

@@ -72,6 +72,7 @@ static int apply_ns(struct nvof_target *t, const char *nqn, const struct config_
 	opts.backend = ns->backend;
 	opts.block_size = ns->block_size;
 	opts.readonly = ns->readonly;
+	opts.anagrpid = ns->anagrpid;
 	memcpy(opts.uuid, ns->uuid, sizeof(opts.uuid));
 	memcpy(opts.nguid, ns->nguid, sizeof(opts.nguid));
 	return target_add_ns(t, nqn, &opts, NULL, err);
@@ -102,7 +103,7 @@ static int apply_subsys(struct nvof_target *t, const struct config_subsys *s, st
 
 static int apply_port(struct nvof_target *t, const struct config_port *p, struct applied *done, struct error *err)
 {
-	struct target_port_opts opts = { .portid = p->portid, .all_subsys = p->all_subsys };
+	struct target_port_opts opts = { .portid = p->portid, .all_subsys = p->all_subsys, .ana_kernel = p->nr_ana && !p->ana_optimized };
 	size_t i;
 	int ret;
 
@@ -119,7 +120,9 @@ static int apply_port(struct nvof_target *t, const struct config_port *p, struct
 			return ret;
 		done->referrals[done->nr_referrals++] = r;
 	}
-	ret = target_listen(t, p->spec, &opts, &done->ports[done->nr_ports], err);
+	ret = target_ana_preset(&opts, p->ana, p->nr_ana, err);
+	if (!ret)
+		ret = target_listen(t, p->spec, &opts, &done->ports[done->nr_ports], err);
 	if (ret)
 		return ret;
 	done->nr_ports++;
@@ -179,7 +182,7 @@ int nvof_target_load_config(struct nvof_target *t, const char *path)
 	size_t len = 0;
 	int ret;
 
-	ret = read_file(path, &text, &len, &err);
+	ret = target_api_need("path", path, &err) ?: read_file(path, &text, &len, &err);
 	if (!ret)
 		ret = config_parse(text, len, &c, &t->log, &err);
 	free(text);
@@ -187,6 +190,6 @@ int nvof_target_load_config(struct nvof_target *t, const char *path)
 	if (!ret)
 		ret = apply(t, &c, &err);
 	config_clear(&c);
-	error_prefix(&err, "config %s", path);
+	error_prefix(&err, "config %s", path ? path : "");
 	return target_api_leave(t, ret, &err);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/ana.h"
 #include "proto/cmd.h"
 #include "proto/nqn.h"
 #include "target/backend.h"
@@ -113,6 +114,24 @@ static int parse_ns_ours(struct config_ctx *x, const struct config_at *up, json_
 	return ret;
 }
 
+/* nvmetcli writes {"ana": {"grpid": "1"}}; the name that the attribute has in the kernel is understood as well. */
+static int parse_ns_ana(struct config_ctx *x, const struct config_at *up, json_object *obj, struct config_ns *ns)
+{
+	struct config_at at = { .up = up, .key = "ana" };
+	uint64_t grpid = 1;
+	json_object *ana;
+	int ret = config_object(x, up, obj, "ana", &ana);
+
+	if (!ret)
+		ret = config_number(x, up, obj, "ana_grpid", 1, ANA_GRPID_MAX, 1, &grpid);
+	if (!ret)
+		ret = config_number(x, &at, ana, "grpid", 1, ANA_GRPID_MAX, grpid, &grpid);
+	if (!ret && ana)
+		config_check_keys(x, &at, ana, CONFIG_KEYS("grpid"), NULL);
+	ns->anagrpid = (uint32_t)grpid;
+	return ret;
+}
+
 /* *enable false: it is left out. */
 static int parse_ns(struct config_ctx *x, const struct config_at *at, json_object *obj, struct config_ns *ns, bool *enable)
 {
@@ -126,13 +145,15 @@ static int parse_ns(struct config_ctx *x, const struct config_at *at, json_objec
 	if (!ret)
 		ret = parse_device(x, at, obj, ns);
 	if (!ret)
+		ret = parse_ns_ana(x, at, obj, ns);
+	if (!ret)
 		ret = parse_ns_ours(x, at, obj, ns);
 	if (ret)
 		return ret;
 	ns->nsid = (uint32_t)nsid;
 	ns->index = at->index;
-	config_check_keys(x, at, obj, CONFIG_KEYS("nsid", "enable", "device", "nvof"),
-			  CONFIG_KEYS("ana", "ana_grpid", "attr", "buffered_io", "resv_enable", "p2pmem"));
+	config_check_keys(x, at, obj, CONFIG_KEYS("nsid", "enable", "device", "ana", "ana_grpid", "nvof"),
+			  CONFIG_KEYS("attr", "buffered_io", "resv_enable", "p2pmem"));
 	if (!*enable)
 		config_note(x, LOG_WARN, at, "enable", "is 0: namespace %" PRIu32 " is left out", ns->nsid);
 	return 0;
@@ -308,6 +329,7 @@ void config_clear(struct config *c)
 		free(c->ports[i].spec);
 		free(c->ports[i].subsys);
 		free(c->ports[i].referrals);
+		free(c->ports[i].ana);
 	}
 	free(c->subsys);
 	free(c->ports);

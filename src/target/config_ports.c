@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "proto/ana.h"
 #include "proto/uri.h"
 #include "target/config.h"
 
@@ -35,8 +36,8 @@ static int parse_addr(struct config_ctx *x, const struct config_at *up, json_obj
 		ret = config_string(x, &at, addr, texts[i].key, texts[i].value);
 	if (ret)
 		return ret;
-	if (!a->trtype || (strcmp(a->trtype, "tcp") && strcmp(a->trtype, "loop")))
-		return config_bad(x, &at, "trtype", "must be tcp or loop, is \"%.40s\"", a->trtype ? a->trtype : "");
+	if (!a->trtype || (strcmp(a->trtype, "tcp") && strcmp(a->trtype, "rdma") && strcmp(a->trtype, "loop")))
+		return config_bad(x, &at, "trtype", "must be tcp, rdma or loop, is \"%.40s\"", a->trtype ? a->trtype : "");
 	/* In clear text what was asked to be encrypted: no. */
 	if ((a->treq && !strcmp(a->treq, "required")) || (a->tsas && strcmp(a->tsas, "none")))
 		return config_bad(x, &at, a->tsas ? "tsas" : "treq", "TLS is not supported");
@@ -67,7 +68,7 @@ static int listen_spec(struct config_ctx *x, const struct config_at *up, const s
 		return config_bad(x, &at, "traddr", "must be an IPv4 or IPv6 address, is \"%.60s\"", a->traddr);
 	if (a->adrfam && strcmp(a->adrfam, v4 ? "ipv4" : "ipv6"))
 		return config_bad(x, &at, "adrfam", "is \"%.40s\", but traddr \"%.60s\" is %s", a->adrfam, a->traddr, v4 ? "ipv4" : "ipv6");
-	if (asprintf(spec, v4 ? "tcp:%s:%s" : "tcp:[%s]:%s", a->traddr, a->trsvcid) < 0) {
+	if (asprintf(spec, v4 ? "%s:%s:%s" : "%s:[%s]:%s", a->trtype, a->traddr, a->trsvcid) < 0) {
 		*spec = NULL;
 		return config_no_memory(x);
 	}
@@ -102,6 +103,57 @@ static int parse_referrals(struct config_ctx *x, const struct config_at *up, jso
 		config_check_keys(x, &at, elem, CONFIG_KEYS("addr", "enable", "name"), CONFIG_KEYS("portid"));
 		p->referrals[p->nr_referrals++] =
 			(struct config_referral){ a.trtype, a.traddr ? a.traddr : "", a.trsvcid ? a.trsvcid : "" };
+	}
+	return ret;
+}
+
+/* {"ana": {"state": "optimized"}, "grpid": 1} */
+static int parse_ana_group(struct config_ctx *x, const struct config_at *at, json_object *elem, struct config_port *p)
+{
+	struct config_at in = { .up = at, .key = "ana" };
+	uint8_t state = NVOF_ANA_INACCESSIBLE;
+	uint64_t grpid = 0;
+	const char *text = NULL;
+	json_object *ana = NULL;
+	int ret = config_number(x, at, elem, "grpid", 1, ANA_GRPID_MAX, 0, &grpid);
+
+	if (!ret && !grpid)
+		ret = config_bad(x, at, "grpid", "is missing");
+	if (!ret)
+		ret = config_object(x, at, elem, "ana", &ana);
+	if (!ret)
+		ret = config_string(x, &in, ana, "state", &text);
+	if (!ret && !text)
+		ret = config_bad(x, &in, "state", "is missing");
+	if (!ret && !ana_state_parse(text, &state))
+		ret = config_bad(x, &in, "state", "must be one of " ANA_STATE_NAMES ", is \"%.40s\"", text);
+	for (size_t i = 0; !ret && i < p->nr_ana; i++)
+		if (p->ana[i].grpid == grpid)
+			ret = config_bad(x, at, "grpid", "%" PRIu64 " is there already, in [%zu]", grpid, i);
+	if (ret)
+		return ret;
+	p->ana[p->nr_ana++] = (struct nvof_ana_group){ .grpid = (uint32_t)grpid, .state = state };
+	config_check_keys(x, &in, ana, CONFIG_KEYS("state"), NULL);
+	config_check_keys(x, at, elem, CONFIG_KEYS("ana", "grpid"), NULL);
+	return 0;
+}
+
+static int parse_ana_groups(struct config_ctx *x, const struct config_at *up, json_object *obj, struct config_port *p)
+{
+	struct config_at list = { .up = up, .key = "ana_groups" }, at = { .up = &list };
+	json_object *array, *elem;
+	size_t nr;
+	int ret = config_array(x, up, obj, "ana_groups", &array, &nr);
+
+	if (ret || !nr)
+		return ret;
+	p->ana = calloc(nr, sizeof(*p->ana));
+	if (!p->ana)
+		return config_no_memory(x);
+	for (at.index = 0; !ret && at.index < nr; at.index++) {
+		ret = config_object_at(x, &at, array, &elem);
+		if (!ret)
+			ret = parse_ana_group(x, &at, elem, p);
 	}
 	return ret;
 }
@@ -152,8 +204,10 @@ static int parse_port_ours(struct config_ctx *x, const struct config_at *up, jso
 
 	if (!ret)
 		ret = config_flag(x, &at, ours, "all_subsystems", false, &p->all_subsys);
+	if (!ret)
+		ret = config_flag(x, &at, ours, "ana_optimized", false, &p->ana_optimized);
 	if (!ret && ours)
-		config_check_keys(x, &at, ours, CONFIG_KEYS("all_subsystems"), NULL);
+		config_check_keys(x, &at, ours, CONFIG_KEYS("all_subsystems", "ana_optimized"), NULL);
 	return ret;
 }
 
@@ -182,8 +236,10 @@ static int parse_port(struct config_ctx *x, const struct config_at *at, json_obj
 	if (!ret)
 		ret = parse_referrals(x, at, obj, p);
 	if (!ret)
-		config_check_keys(x, at, obj, CONFIG_KEYS("portid", "addr", "subsystems", "referrals", "nvof"),
-				  CONFIG_KEYS("ana_groups", "param"));
+		ret = parse_ana_groups(x, at, obj, p);
+	if (!ret)
+		config_check_keys(x, at, obj, CONFIG_KEYS("portid", "addr", "subsystems", "referrals", "ana_groups", "nvof"),
+				  CONFIG_KEYS("param"));
 	return ret;
 }
 

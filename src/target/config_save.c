@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/size.h"
+#include "proto/ana.h"
 #include "proto/discovery.h"
 #include "proto/nqn.h"
 #include "target/target.h"
@@ -75,9 +76,11 @@ static void add_device_path(json_object *device, const struct target_ns *ns)
 
 static void save_ns(json_object *array, const struct target_ns *ns)
 {
-	json_object *obj = append_object(array), *device = add_object(obj, "device"), *ours;
+	json_object *obj = append_object(array), *ana = add_object(obj, "ana"), *device = add_object(obj, "device"), *ours;
 	char text[37];
 
+	snprintf(text, sizeof(text), "%u", ns->anagrpid);
+	add_text(ana, "grpid", text);
 	uuid_format(ns->nguid, text);
 	add_text(device, "nguid", text);
 	add_device_path(device, ns);
@@ -140,12 +143,41 @@ static void save_addr(json_object *obj, const char *trtype, uint8_t adrfam, cons
 	add_text(addr, "trtype", trtype);
 }
 
+/* Group 1, as nvmetcli does, those that somebody set, and those that have members. */
+static void save_ana(json_object *obj, const struct target_port *port)
+{
+	json_object *list = add_array(obj, "ana_groups"), *group;
+
+	for (uint32_t grpid = 1; grpid <= ANA_GRPID_MAX; grpid++) {
+		if (!target_ana_listed(port, grpid))
+			continue;
+		group = append_object(list);
+		add_text(add_object(group, "ana"), "state", ana_state_name(target_ana_state(port, grpid)));
+		add_number(group, "grpid", grpid);
+	}
+}
+
+/* What nvmetcli has no word for. */
+static void save_ours(json_object *obj, const struct target_port *port)
+{
+	json_object *ours;
+
+	if (!port->all_subsys && port->ana_kernel)
+		return;
+	ours = add_object(obj, "nvof");
+	if (port->all_subsys)
+		add_number(ours, "all_subsystems", 1);
+	if (!port->ana_kernel)
+		add_number(ours, "ana_optimized", 1);
+}
+
 static void save_port(json_object *ports, const struct nvof_target *t, const struct target_port *port, bool with_referrals)
 {
 	json_object *obj = append_object(ports), *list;
 	const struct target_referral *r;
 	const struct target_subsys *s;
 
+	save_ana(obj, port);
 	save_addr(obj, port->ops->name, port->adrfam, port->traddr, port->trsvcid);
 	add_number(obj, "portid", port->portid);
 	list = add_array(obj, "referrals");
@@ -162,8 +194,7 @@ static void save_port(json_object *ports, const struct nvof_target *t, const str
 	cds_list_for_each_entry (s, &t->subsyss, link)
 		if (target_port_offers(port, s))
 			json_object_array_add(list, json_object_new_string(s->nqn));
-	if (port->all_subsys)
-		add_number(add_object(obj, "nvof"), "all_subsystems", 1);
+	save_ours(obj, port);
 }
 
 /* The lists change under api_lock alone, which is held, together with lock. */
@@ -266,6 +297,25 @@ static int replace_file(const char *dir, const char *name, const char *text)
 	return ret;
 }
 
+/* The rename would take the place of a device or a FIFO, which is no way to write to one. */
+static int check_kind(const char *path, struct error *err)
+{
+	struct stat st;
+	const char *kind;
+
+	if (stat(path, &st) || S_ISREG(st.st_mode))
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return error_set(err, -EISDIR, "save config to %s: it is a directory, no regular file", path);
+	if (S_ISFIFO(st.st_mode))
+		kind = "a FIFO";
+	else if (S_ISSOCK(st.st_mode))
+		kind = "a socket";
+	else
+		kind = "a device";
+	return error_set(err, -EINVAL, "save config to %s: it is %s, no regular file", path, kind);
+}
+
 static int save_file(const char *path, const char *text)
 {
 	char real[PATH_MAX], dir[PATH_MAX], base[PATH_MAX];
@@ -283,10 +333,13 @@ int nvof_target_save_config(struct nvof_target *t, const char *path)
 	struct error err = { 0 };
 	json_object *root;
 	const char *text;
-	int ret = -ENOMEM;
+	int ret = -ENOMEM, bad;
 
 	/* Held until the file is there: what is saved last is what is the case last. */
 	target_api_enter(t);
+	bad = target_api_need("path", path, &err) ?: check_kind(path, &err);
+	if (bad)
+		return target_api_leave(t, bad, &err);
 	root = save_target(t);
 	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (text)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "proto/nqn.h"
+#include "proto/status.h"
 #include "target/target.h"
 
 /* How long Connect waits for a queue id whose last connection is still being closed (C005). */
@@ -32,23 +33,29 @@ static const struct nvmf_connect_data *connect_data(const struct target_req *req
 
 static bool bad(struct refusal *r, uint32_t where, const char *why)
 {
-	*r = (struct refusal){ ST_CMD(CONNECT_INVALID_PARAM), where, why };
+	*r = (struct refusal){ .status = ST_CMD(CONNECT_INVALID_PARAM), .where = where, .why = why };
 	return false;
 }
 
 static bool refused(struct refusal *r, uint16_t status, const char *why)
 {
-	*r = (struct refusal){ status, 0, why };
+	*r = (struct refusal){ .status = status, .why = why };
 	return false;
 }
 
 static void connect_refuse(struct target_req *req, const struct refusal *r)
 {
 	struct target_queue *q = req->queue;
+	bool has_field = NVME_STATUS_CODE(r->status) == NVME_STATUS(NVME_SCT_CMD_SPECIFIC, NVME_SC_CONNECT_INVALID_PARAM);
+	char status[160], field[48] = "";
 
-	target_queue_warn(q, "Connect qid %u refused (status %xh): %s", le16toh(connect_cmd(req)->qid), r->status & 0x7ff, r->why);
-	if (NVME_STATUS_CODE(r->status) == NVME_STATUS(NVME_SCT_CMD_SPECIFIC, NVME_SC_CONNECT_INVALID_PARAM))
+	nvme_status_describe(r->status, true, status, sizeof(status));
+	if (has_field) {
 		req->cqe.dw0 = htole32(r->where);
+		nvmf_connect_field(r->where, field, sizeof(field));
+	}
+	target_queue_warn(q, "Connect qid %u refused: %s: %s%s%s", le16toh(connect_cmd(req)->qid), status, field, has_field ? ": " : "",
+			  r->why);
 	timer_set(q->loop, &q->timer, loop_now(q->loop) + q->port->params.handshake_tmo_ns);
 	target_req_respond(req, r->status);
 }
@@ -177,6 +184,8 @@ static void connect_accept(struct target_req *req)
 	timer_cancel(q->loop, &q->timer);
 	if (!q->qid)
 		target_kato_start(c, le32toh(cmd->kato));
+	else
+		target_still_watch(q);
 	__atomic_store_n(&c->traffic, true, __ATOMIC_RELAXED);
 	log_info(q->log, "%s: qid %u of ctrl %u, host %s, subsystem %s: connected, %u entries", q->peer, q->qid, c->cntlid, c->hostnqn,
 		 c->subsys->nqn, sqsize + 1);

@@ -97,6 +97,7 @@ void target_ctrl_put(struct target_ctrl *c)
 		return;
 	target_subsys_put(c->subsys);
 	free(c->changed_ns);
+	free(c->fences);
 	free(c->queues);
 	free(c);
 }

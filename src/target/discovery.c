@@ -55,6 +55,7 @@ static void entry_of_port(const struct target_port *port, const char *local, str
 	e->portid = port->portid;
 	e->cntlid = NVMF_CNTLID_DYNAMIC;
 	e->asqsz = TARGET_ADMIN_QSIZE;
+	memcpy(e->tsas, &port->ops->tsas, sizeof(e->tsas));
 	snprintf(e->trsvcid, sizeof(e->trsvcid), "%s", port->trsvcid);
 	/* A host can't connect to 0.0.0.0: it gets the address it has found us by. */
 	if (port->wildcard) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Asynchronous events: a namespace came, went or changed; the discovery log changed.
+ * Asynchronous events: a namespace came, went or changed; its ANA group's state did; the discovery log changed.
  *
  * An event is told once and then masked until the host reads the log it names with RAE 0.  What happens meanwhile is in that log, and is
  * told again after the read if it came later.
@@ -15,6 +15,7 @@ static const struct {
 	uint32_t config; /* the bit of the Asynchronous Event Configuration feature that asks for it */
 } events[TARGET_NR_EVENTS] = {
 	[TARGET_EVENT_NS] = { NVME_AER_NOTICE_NS_CHANGED, NVME_LOG_LID_CHANGED_NS, 1u << 8 },
+	[TARGET_EVENT_ANA] = { NVME_AER_NOTICE_ANA, NVME_LOG_LID_ANA, 1u << 11 },
 	[TARGET_EVENT_DISC] = { NVME_AER_NOTICE_DISC_CHANGED, NVME_LOG_LID_DISCOVER, 1u << 31 },
 };
 
@@ -122,6 +123,8 @@ void target_ns_changed(struct target_subsys *s, uint32_t nsid)
 	struct nvof_target *t = s->target;
 	struct target_ctrl *c;
 
+	/* The ANA log has lists of namespaces.  It changed, but its event is for states. */
+	__atomic_add_fetch(&t->ana_chgcnt, 1, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry (c, &s->ctrls, link) {
 		changed_ns_add(c, nsid);

@@ -44,11 +44,11 @@ static void id_common(const struct target_ctrl *c, struct nvme_id_ctrl *id)
 	/* Not one less, though one entry stays empty: Linux takes it for a number of entries, and makes its queues smaller than MQES
 	 * allows. */
 	id->maxcmd = htole16((uint16_t)s->target->opts.max_queue_size);
-	id->sgls = htole32(1 | NVME_CTRL_SGLS_OFFSET | NVME_CTRL_SGLS_TPORT);
+	id->sgls = htole32(1 | c->port->ops->sgls);
 	snprintf(id->subnqn, sizeof(id->subnqn), "%s", s->nqn);
 	id->ioccsz = htole32((64 + c->port->params.inline_len) / 16);
 	id->iorcsz = htole32(1);
-	id->msdbd = 1;
+	id->msdbd = c->port->ops->msdbd;
 	id->ofcs = htole16(NVME_CTRL_OFCS_DISCONNECT);
 }
 
@@ -57,8 +57,13 @@ static void id_io_ctrl(const struct target_ctrl *c, struct nvme_id_ctrl *id)
 	const struct target_subsys *s = c->subsys;
 	uint32_t nn = __atomic_load_n(&s->nn, __ATOMIC_RELAXED);
 
-	id->cmic = NVME_CTRL_CMIC_MULTI_PORT | NVME_CTRL_CMIC_MULTI_CTRL;
-	id->oaes = htole32(NVME_CTRL_OAES_NA);
+	id->cmic = NVME_CTRL_CMIC_MULTI_PORT | NVME_CTRL_CMIC_MULTI_CTRL | NVME_CTRL_CMIC_MULTI_ANA_REPORTING;
+	id->oaes = htole32(NVME_CTRL_OAES_NA | NVME_CTRL_OAES_ANA);
+	/* All states, and a namespace stays in its group. */
+	id->anacap = NVME_CTRL_ANACAP_OPT | NVME_CTRL_ANACAP_NON_OPT | NVME_CTRL_ANACAP_INACCESSIBLE | NVME_CTRL_ANACAP_PERSISTENT_LOSS |
+		     NVME_CTRL_ANACAP_CHANGE | NVME_CTRL_ANACAP_GRPID_NO_CHG;
+	id->anatt = TARGET_ANATT;
+	id->anagrpmax = id->nanagrpid = htole32(ANA_GRPID_MAX);
 	id->frmw = NVME_CTRL_FRMW_1ST_RO | 1 << 1;
 	id->lpa |= NVME_CTRL_LPA_CMD_EFFECTS;
 	id->sqes = 0x66;
@@ -83,12 +88,15 @@ static void identify_ctrl(struct target_req *req, void *page)
 	target_req_respond(req, 0);
 }
 
-static void id_ns_fill(const struct target_ns *ns, struct nvme_id_ns *id)
+static void id_ns_fill(const struct target_ns *ns, const struct target_port *port, struct nvme_id_ns *id)
 {
 	uint64_t nsze = target_ns_nsze(ns);
 	uint32_t per_4k = 4096u >> ns->lba_shift;
 
-	id->nsze = id->ncap = id->nuse = htole64(nsze);
+	id->nsze = id->ncap = htole64(nsze);
+	/* What can't be reached here can't be counted here. */
+	id->nuse = target_ana_refusal(target_ana_state(port, ns->anagrpid)) ? 0 : htole64(nsze);
+	id->anagrpid = htole32(ns->anagrpid);
 	id->nsfeat = NVME_NS_FEAT_IO_OPT;
 	id->nlbaf = 0;
 	id->nmic = 1; /* several ctrls may share it */
@@ -119,8 +127,10 @@ static void identify_ns(struct target_req *req, void *page)
 		target_req_respond(req, ST(INVALID_NS));
 		return;
 	}
-	if (target_ns_get(req, s, nsid))
-		id_ns_fill(req->ns, page);
+	if (target_ns_get(req, s, nsid)) {
+		id_ns_fill(req->ns, req->queue->ctrl->port, page);
+		target_fence_told(req->queue->ctrl, req->ns);
+	}
 	target_ns_put(req);
 	target_req_respond(req, 0);
 }
@@ -137,6 +147,7 @@ static void identify_independent_ns(struct target_req *req, void *page)
 	}
 	if (target_ns_get(req, s, nsid)) {
 		id->nmic = 1;
+		id->anagrpid = htole32(req->ns->anagrpid);
 		id->nsattr = req->ns->readonly ? 1 : 0;
 		id->nstat = 1; /* ready */
 	}

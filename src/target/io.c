@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "target/io.h"
+#include "target/rcu.h"
 
 struct io_args {
 	uint64_t slba;
@@ -22,13 +23,37 @@ static inline struct io_args io_args(const struct target_req *req)
 	};
 }
 
+/* One read section, so that a namespace that was found and its fence belong together. */
+static bool get_ns(struct target_req *req, struct target_ctrl *c)
+{
+	bool found;
+
+	rcu_enter();
+	found = target_ns_get(req, c->subsys, le32toh(req->sqe.nsid));
+	if (unlikely(__atomic_load_n(&c->nr_others, __ATOMIC_ACQUIRE)))
+		found = found && !target_fence_refuses(c, req->ns);
+	rcu_leave(c->subsys);
+	return found;
+}
+
+/* The namespace, and whether this path leads to it now. */
+static uint16_t begin_ns(struct target_req *req)
+{
+	struct target_ctrl *c = req->queue->ctrl;
+
+	if (!get_ns(req, c))
+		return ST(INVALID_NS);
+	return target_ana_refusal(target_ana_state(c->port, req->ns->anagrpid));
+}
+
 /* Read, Write, Compare, Write Zeroes, Verify: the namespace and the range. */
 static uint16_t begin_range(struct target_req *req, bool writes)
 {
 	struct io_args a = io_args(req);
+	uint16_t status = begin_ns(req);
 
-	if (!target_ns_get(req, req->queue->ctrl->subsys, le32toh(req->sqe.nsid)))
-		return ST(INVALID_NS);
+	if (status)
+		return status;
 	if (!target_range_fine(req->ns, a.slba, a.nlb))
 		return ST(LBA_RANGE);
 	return writes && req->ns->readonly ? ST(NS_WRITE_PROTECTED) : 0;
@@ -49,16 +74,13 @@ static uint16_t begin_data(struct target_req *req, enum data_dir dir, bool write
 	return 0;
 }
 
-static uint16_t begin_flush(struct target_req *req)
-{
-	return target_ns_get(req, req->queue->ctrl->subsys, le32toh(req->sqe.nsid)) ? 0 : ST(INVALID_NS);
-}
-
 /* Linux always sends room for all the ranges there can be: more data than the number of ranges asks for is fine. */
 static uint16_t begin_dsm(struct target_req *req)
 {
-	if (!target_ns_get(req, req->queue->ctrl->subsys, le32toh(req->sqe.nsid)))
-		return ST(INVALID_NS);
+	uint16_t status = begin_ns(req);
+
+	if (status)
+		return status;
 	if (req->sgl_len < target_dsm_nr(req) * sizeof(struct nvme_dsm_range) ||
 	    req->sgl_len > DSM_RANGES_MAX * sizeof(struct nvme_dsm_range))
 		return ST(SGL_INVALID_DATA);
@@ -83,7 +105,7 @@ uint16_t target_io_begin(struct target_req *req)
 	case nvme_cmd_verify:
 		return begin_range(req, false);
 	case nvme_cmd_flush:
-		return begin_flush(req);
+		return begin_ns(req);
 	case nvme_cmd_dsm:
 		return begin_dsm(req);
 	default:
@@ -174,11 +196,47 @@ static void io_read(struct target_req *req)
 				      .op = BACKEND_READ, .offset = offset, .len = req->data_len, .iov = req->iov, .iovcnt = req->iovcnt });
 }
 
+/* A fault may let the write fail, and then nothing shall be written. */
+bool target_write_in_place(struct target_req *req)
+{
+	const struct target_queue *q = req->queue;
+	struct backend *b = req->ns ? req->ns->backend : NULL;
+	uint32_t block, iovcnt = TARGET_REQ_IOV;
+
+	if (!q->writes_in_place || req->sqe.opcode != nvme_cmd_write || !b->ops->map_is_writable || fault_any(&q->target->faults))
+		return false;
+	block = 1u << req->ns->lba_shift;
+	if (!b->ops->map(b, io_args(req).slba << req->ns->lba_shift, req->data_len, req->iov_inline, &iovcnt))
+		return false;
+	req->buf = bufs_get(&q->thread->bufs, block, &req->buf_len);
+	if (!req->buf)
+		return false;
+	req->iov = req->iov_inline;
+	req->iovcnt = iovcnt;
+	req->in_place = block;
+	return true;
+}
+
+/* What was put in place before the namespace was removed is gone with it. */
+static void io_written(struct target_req *req)
+{
+	if (!target_ns_busy(req)) {
+		target_req_respond(req, ST(INVALID_NS));
+		return;
+	}
+	target_ns_idle(req);
+	target_req_respond(req, 0);
+}
+
 static void io_write(struct target_req *req)
 {
 	struct io_args a = io_args(req);
 
 	note_io(req, true);
+	if (req->in_place) {
+		io_written(req);
+		return;
+	}
 	target_io_submit(req, (struct backend_io){ .op = BACKEND_WRITE,
 						   .fua = a.fua,
 						   .offset = a.slba << req->ns->lba_shift,

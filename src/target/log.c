@@ -9,6 +9,7 @@
 
 struct log_args {
 	uint8_t lid;
+	uint8_t lsp;
 	bool rae;
 	uint64_t len, offset;
 };
@@ -20,6 +21,7 @@ static struct log_args log_args(const struct target_req *req)
 
 	return (struct log_args){
 		.lid = cdw10 & 0xff,
+		.lsp = cdw10 >> 8 & 0x7f,
 		.rae = cdw10 >> 15 & 1,
 		.len = ((uint64_t)numd + 1) * 4,
 		.offset = le32toh(req->sqe.cdw12) | (uint64_t)le32toh(req->sqe.cdw13) << 32,
@@ -28,7 +30,7 @@ static struct log_args log_args(const struct target_req *req)
 
 static bool log_known(const struct target_ctrl *c, uint8_t lid)
 {
-	return c->subsys->discovery ? lid == NVME_LOG_LID_DISCOVER : lid <= NVME_LOG_LID_CMD_EFFECTS;
+	return c->subsys->discovery ? lid == NVME_LOG_LID_DISCOVER : lid <= NVME_LOG_LID_CMD_EFFECTS || lid == NVME_LOG_LID_ANA;
 }
 
 static size_t log_supported(void *page)
@@ -37,6 +39,7 @@ static size_t log_supported(void *page)
 
 	for (uint8_t lid = 0; lid <= NVME_LOG_LID_CMD_EFFECTS; lid++)
 		log->lid_support[lid] = htole32(1);
+	log->lid_support[NVME_LOG_LID_ANA] = htole32(1);
 	return sizeof(*log);
 }
 
@@ -156,6 +159,16 @@ static void log_answer_small(struct target_req *req, const struct log_args *args
 		target_event_read(c, TARGET_EVENT_NS);
 }
 
+static void log_answer_ana(struct target_req *req, const struct log_args *args, uint8_t *out)
+{
+	struct target_ctrl *c = req->queue->ctrl;
+	uint16_t status = target_ana_log(c, args->lsp & NVME_LOG_ANA_LSP_RGO_GROUPS_ONLY, args->offset, out, args->len);
+
+	target_req_respond(req, status);
+	if (!status && !args->rae)
+		target_event_read(c, TARGET_EVENT_ANA);
+}
+
 void target_get_log(struct target_req *req)
 {
 	struct target_ctrl *c = req->queue->ctrl;
@@ -170,6 +183,10 @@ void target_get_log(struct target_req *req)
 	out = target_req_page(req, (uint32_t)args.len);
 	if (!out)
 		return;
+	if (args.lid == NVME_LOG_LID_ANA) {
+		log_answer_ana(req, &args, out);
+		return;
+	}
 	if (args.lid != NVME_LOG_LID_DISCOVER) {
 		log_answer_small(req, &args, out);
 		return;

@@ -16,7 +16,7 @@ static const uint8_t zero_id[16];
 
 void nvof_target_ns_opts_init(struct nvof_target_ns_opts *opts)
 {
-	*opts = (struct nvof_target_ns_opts){ .size = sizeof(*opts), .block_size = 512 };
+	*opts = (struct nvof_target_ns_opts){ .size = sizeof(*opts), .block_size = 512, .anagrpid = 1 };
 }
 
 static void ns_free(struct target_ns *ns)
@@ -74,6 +74,12 @@ static int ns_open(struct target_ns *ns, struct error *err)
 	if (!ns->nsze)
 		return error_set(err, -EINVAL, "backend \"%s\" is smaller than one block of %u bytes", ns->spec, 1u << ns->lba_shift);
 	ns_notice(ns);
+	if (ns->backend->shared)
+		log_warn(&ns->subsys->target->log,
+			 "namespace %u of %s: %s is open for writing elsewhere, by this target or another: right only where those are "
+			 "paths to "
+			 "one namespace",
+			 ns->nsid, ns->subsys->nqn, ns->spec);
 	return 0;
 }
 
@@ -94,6 +100,7 @@ static struct target_ns *ns_new(struct target_subsys *s, const struct nvof_targe
 	memset(ns->uses, 0, ns->nr_uses * sizeof(*ns->uses));
 	ns->lba_shift = o->block_size == 4096 ? 12 : 9;
 	ns->readonly = o->readonly;
+	ns->anagrpid = (uint8_t)o->anagrpid;
 	ns->nsid = o->nsid ? o->nsid : nsid_lowest_free(s->table);
 	return ns;
 }
@@ -111,14 +118,16 @@ static void ns_set_ids(struct target_ns *ns, const struct nvof_target_ns_opts *o
 static int ns_check_ids(struct target_subsys *s, const struct target_ns *ns, struct error *err)
 {
 	struct target_ns *other;
-	char uuid[37];
+	bool same_uuid;
+	char id[37];
 
 	other = ids_in_use(s->target, ns);
 	if (!other)
 		return 0;
-	uuid_format(ns->uuid, uuid);
-	return error_set(err, -EEXIST, "its %s (UUID %s) is that of namespace %u of %s",
-			 memcmp(other->uuid, ns->uuid, 16) ? "NGUID" : "UUID", uuid, other->nsid, other->subsys->nqn);
+	same_uuid = !memcmp(other->uuid, ns->uuid, 16);
+	uuid_format(same_uuid ? ns->uuid : ns->nguid, id);
+	return error_set(err, -EEXIST, "its %s %s is that of namespace %u of %s", same_uuid ? "UUID" : "NGUID", id, other->nsid,
+			 other->subsys->nqn);
 }
 
 /* NN is the highest id there may be; grown in powers of two so that it seldom changes under connected hosts. */
@@ -138,6 +147,8 @@ static int subsys_add_ns(struct target_subsys *s, const struct nvof_target_ns_op
 
 	if (o->block_size != 512 && o->block_size != 4096)
 		return error_set(err, -EINVAL, "block size %u: want 512 or 4096", o->block_size);
+	if (!target_ana_group_fine(o->anagrpid))
+		return error_set(err, -EINVAL, "ANA group %u: want 1 to %u", o->anagrpid, ANA_GRPID_MAX);
 	if (!o->backend)
 		return error_set(err, -EINVAL, "no backend given");
 	if (o->nsid == TARGET_NSID_ALL)
@@ -154,9 +165,12 @@ static int subsys_add_ns(struct target_subsys *s, const struct nvof_target_ns_op
 		subsys_grow_nn(s, ns->nsid);
 		if (ns->backend->ops->volatile_cache)
 			__atomic_add_fetch(&s->nr_volatile, 1, __ATOMIC_RELAXED);
+		target_fence_coming(ns);
 		ret = ns_table_insert(s, ns);
-		if (ret)
+		if (ret) {
+			target_fence_gone(ns);
 			error_set(err, ret, "out of memory");
+		}
 	}
 	if (ret) {
 		ns_free(ns);
@@ -184,6 +198,8 @@ int target_add_ns(struct nvof_target *t, const char *nqn, const struct nvof_targ
 	memcpy(&o, opts, min_size(opts->size, sizeof(o)));
 	if (!o.block_size)
 		o.block_size = 512;
+	if (!o.anagrpid)
+		o.anagrpid = 1;
 	ret = subsys_add_ns(s, &o, nsidp, err);
 	if (ret)
 		error_prefix(err, "add namespace %s to %s", o.backend ? o.backend : "", nqn);
@@ -252,11 +268,14 @@ int target_remove_ns(struct nvof_target *t, const char *nqn, uint32_t nsid, stru
 	if (!ns)
 		return error_set(err, -ENOENT, "remove namespace %u from %s: there is none", nsid, nqn);
 	ns_condemn(ns, true);
-	ret = ns_table_remove(s, nsid);
+	ret = target_fence_going(ns);
+	if (!ret)
+		ret = ns_table_remove(s, nsid);
 	if (ret) {
 		ns_condemn(ns, false);
 		return error_set(err, ret, "remove namespace %u from %s: %s", nsid, nqn, strerror(-ret));
 	}
+	target_fence_gone(ns);
 	target_ns_changed(s, nsid);
 	ns_bury(ns, HOST_WAIT_NS);
 	return 0;
@@ -339,7 +358,6 @@ static int ns_resize(struct target_ns *ns, uint64_t bytes, struct error *err)
 		return error_set(err, -EINVAL, "%llu bytes are less than one block", (unsigned long long)bytes);
 	if (!ns->backend->ops->resize)
 		return error_set(err, -ENOTSUP, "backend %s can't change its size", ns->backend->ops->name);
-	bytes = nsze << ns->lba_shift;
 	if (nsze < target_ns_nsze(ns))
 		return ns_shrink(ns, bytes, err);
 	ret = ns->backend->ops->resize(ns->backend, bytes, err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Listeners: "tcp:ADDR:PORT", "tcp:[V6]:PORT", "loop". */
+/* Listeners: "tcp:ADDR:PORT", "tcp:[V6]:PORT", "rdma:ADDR:PORT", "loop". */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -29,6 +29,8 @@ static int transport_unknown(const char *spec, struct error *err)
 		strncat(names, tr == target_transports ? "" : ", ", sizeof(names) - strlen(names) - 1);
 		strncat(names, (*tr)->name, sizeof(names) - strlen(names) - 1);
 	}
+	if (!strncasecmp(spec, "rdma", strcspn(spec, ":")) && strcspn(spec, ":") == 4)
+		return error_set(err, -EINVAL, "listen on \"%s\": this build has no RDMA (it has: %s)", spec, names);
 	return error_set(err, -EINVAL, "listen on \"%s\": unknown transport; known: %s", spec, names);
 }
 
@@ -117,6 +119,7 @@ static struct target_port *port_new(struct nvof_target *t, const char *spec, con
 	port->target = t;
 	port->ops = ops;
 	port->all_subsys = opts->all_subsys;
+	target_ana_init(port, opts);
 	port->thread = &t->threads[0];
 	port->params = (struct target_link_params){
 		.hdr_digest_ok = true,
@@ -245,7 +248,7 @@ out:
 }
 
 /* By the words it was asked for with ("tcp:127.0.0.1:0"), or by where it is, however spelled. */
-static struct target_port *port_find(struct nvof_target *t, const char *spec)
+struct target_port *target_port_find(struct nvof_target *t, const char *spec)
 {
 	size_t name_len = strcspn(spec, ":");
 	const struct target_transport *ops = transport_find(spec, name_len);
@@ -293,7 +296,7 @@ static void port_close_ctrls(struct target_port *port)
 
 int target_unlisten(struct nvof_target *t, const char *spec, struct error *err)
 {
-	struct target_port *port = port_find(t, spec);
+	struct target_port *port = target_port_find(t, spec);
 
 	if (!port)
 		return error_set(err, -ENOENT, "stop listening on \"%s\": not listening there", spec);

@@ -119,7 +119,7 @@ int target_queue_init(struct target_queue *q, const struct target_transport *ops
 	q->qid = 0;
 	q->sqhd = 0;
 	q->sqflow_off = q->connected = q->closing = q->closed = q->draining = false;
-	q->nr_active = q->nr_parked = q->nr_outstanding = 0;
+	q->nr_active = q->nr_parked = q->nr_outstanding = q->nr_waiting = 0;
 	q->work_posted = false;
 	q->go = NULL;
 	CDS_INIT_LIST_HEAD(&q->held);
@@ -171,14 +171,17 @@ bool target_queue_drained(struct target_queue *q)
 void target_queue_fatal(struct target_queue *q, const char *why)
 {
 	struct nvof_target *t = q->target;
+	bool told = false;
 
-	target_queue_warn(q, "qid %u: %s: closing", q->qid, why);
 	pthread_mutex_lock(&t->lock);
 	if (q->ctrl) {
+		told = q->ctrl->dead;
 		__atomic_or_fetch(&q->ctrl->csts, CSTS_CFS, __ATOMIC_RELAXED);
 		target_ctrl_close(q->ctrl, why);
 	}
 	pthread_mutex_unlock(&t->lock);
+	if (!told)
+		target_queue_warn(q, "qid %u: %s: closing", q->qid, why);
 	target_queue_close(q);
 }
 

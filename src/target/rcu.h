@@ -2,25 +2,14 @@
 /*
  * RCU for the namespace tables: liburcu's memb flavour.  Every loop thread is registered while it runs.
  *
- * tag: any address that readers and writer share.  liburcu is not instrumented, so the thread sanitizer is told through it that what
- * readers did came before the end of a grace period.
+ * tag: any address that readers and writer share, for base/tsan.h.
  */
 #ifndef NVOF_TARGET_RCU_H
 #define NVOF_TARGET_RCU_H
 
 #include <urcu/urcu-memb.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define TARGET_RCU_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TARGET_RCU_TSAN 1
-#endif
-#endif
-
-#ifdef TARGET_RCU_TSAN
-#include <sanitizer/tsan_interface.h>
-#endif
+#include "base/tsan.h"
 
 static inline void rcu_enter(void)
 {
@@ -29,11 +18,7 @@ static inline void rcu_enter(void)
 
 static inline void rcu_leave(void *tag)
 {
-#ifdef TARGET_RCU_TSAN
-	__tsan_release(tag);
-#else
-	(void)tag;
-#endif
+	tsan_release(tag);
 	urcu_memb_read_unlock();
 }
 
@@ -41,11 +26,7 @@ static inline void rcu_leave(void *tag)
 static inline void rcu_wait(void *tag)
 {
 	urcu_memb_synchronize_rcu();
-#ifdef TARGET_RCU_TSAN
-	__tsan_acquire(tag);
-#else
-	(void)tag;
-#endif
+	tsan_acquire(tag);
 }
 
 #endif

@@ -19,6 +19,7 @@ static void req_start(struct target_req *req)
 	req->data_len = 0;
 	req->iov = req->iov_inline;
 	req->iovcnt = 0;
+	req->in_place = 0;
 	req->buf = NULL;
 	req->ns = NULL;
 	req->delay.pos = 0;
@@ -34,14 +35,15 @@ static uint16_t req_check(const struct target_req *req)
 {
 	const struct target_queue *q = req->queue;
 
-	if (!q->connected)
-		return is_connect(req) ? 0 : ST(CMD_SEQ_ERROR);
-	if (req->sqe.opcode == NVMF_OPCODE)
-		return 0;
-	/* Fused commands aren't offered; over fabrics data is always described by an SGL. */
+	if (!q->connected && !is_connect(req))
+		return ST(CMD_SEQ_ERROR);
+	/* Fused commands aren't offered; over fabrics data is always described by an SGL.  Linux's target looks at Fabrics commands alike.
+	 */
 	if ((req->sqe.flags & 0xc3) != NVME_SQE_PSDT_SGL)
 		return ST(INVALID_FIELD);
-	/* No command moves data both ways (C115). */
+	if (req->sqe.opcode == NVMF_OPCODE)
+		return 0;
+	/* No command moves data both ways (C115, which wants Invalid Field and not Invalid Opcode). */
 	if ((req->sqe.opcode & 3) == 3)
 		return ST(INVALID_FIELD);
 	return 0;
@@ -65,10 +67,10 @@ static inline void note_traffic(struct target_ctrl *c)
 		__atomic_store_n(&c->traffic, true, __ATOMIC_RELAXED);
 }
 
-static bool overrun(struct target_queue *q)
+bool target_queue_overrun(struct target_queue *q)
 {
 	/* One more than the specification lets be outstanding is forgiven: kernels before 6.1 fill the queue. */
-	if (likely(q->nr_outstanding <= (uint32_t)q->sqsize + 1))
+	if (likely(q->nr_outstanding + q->nr_waiting <= (uint32_t)q->sqsize + 1))
 		return false;
 	target_queue_fatal(q, "more commands outstanding than the submission queue holds");
 	return true;
@@ -89,7 +91,7 @@ bool target_req_begin(struct target_req *req)
 	uint16_t status;
 
 	req_start(req);
-	if (unlikely(q->closing || q->draining || overrun(q))) {
+	if (unlikely(q->closing || q->draining || target_queue_overrun(q))) {
 		req_leave(req);
 		return false;
 	}
@@ -103,6 +105,8 @@ bool target_req_begin(struct target_req *req)
 		return false;
 	}
 	if (req->dir == DATA_TO_CTRL && req->data_len) {
+		if (q->qid && target_write_in_place(req))
+			return true;
 		/* In-capsule data stands in line behind the command and can't wait. */
 		if (q->qid && !req->in_capsule && q->ops->bring && unlikely(target_buf_short(req, req->data_len))) {
 			target_buf_wait(req);
@@ -116,9 +120,11 @@ bool target_req_begin(struct target_req *req)
 
 void target_req_reject(struct target_req *req, uint16_t status)
 {
+	struct target_queue *q = req->queue;
+
 	if (!req->active) /* else its data turned out bad after target_req_begin() */
 		req_start(req);
-	if (req->queue->closing || req->queue->draining)
+	if (q->closing || q->draining || target_queue_overrun(q))
 		req_leave(req);
 	else
 		target_req_respond(req, status);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "proto/ana.h"
 #include "proto/nqn.h"
 #include "target/target.h"
 
@@ -65,7 +66,7 @@ static json_object *ctrl_status(const struct target_ctrl *c)
 	add_number(obj, "portid", c->port->portid);
 	add_number(obj, "nr_io_queues", c->nr_queues - 1);
 	add_number(obj, "max_io_queues", c->max_qid);
-	add_number(obj, "kato_ms", c->kato_ms);
+	add_number(obj, "kato_ms", __atomic_load_n(&c->kato_ms, __ATOMIC_RELAXED));
 	add_flag(obj, "ready", __atomic_load_n(&c->ready, __ATOMIC_RELAXED));
 	return obj;
 }
@@ -126,6 +127,7 @@ static json_object *ns_status(const struct target_ns *ns)
 	add_number(obj, "block_size", 1u << ns->lba_shift);
 	add_number(obj, "nr_blocks", target_ns_nsze(ns));
 	add_flag(obj, "readonly", ns->readonly);
+	add_number(obj, "anagrpid", ns->anagrpid);
 	add_id(obj, "uuid", ns->uuid);
 	add_id(obj, "nguid", ns->nguid);
 	if (ns->backend->notice[0])
@@ -159,6 +161,20 @@ static json_object *subsys_status(const struct target_subsys *s)
 	return obj;
 }
 
+static void add_ana_groups(json_object *obj, const struct target_port *port)
+{
+	json_object *list = add_array(obj, "ana_groups"), *group;
+
+	for (uint32_t grpid = 1; grpid <= ANA_GRPID_MAX; grpid++) {
+		if (!target_ana_listed(port, grpid))
+			continue;
+		group = json_object_new_object();
+		add_number(group, "grpid", grpid);
+		add_text(group, "state", ana_state_name(target_ana_state(port, grpid)));
+		json_object_array_add(list, group);
+	}
+}
+
 static json_object *ports_status(const struct nvof_target *t)
 {
 	json_object *array = json_object_new_array(), *obj, *list;
@@ -179,6 +195,7 @@ static json_object *ports_status(const struct nvof_target *t)
 		cds_list_for_each_entry (s, &t->subsyss, link)
 			if (target_port_offers(port, s))
 				json_object_array_add(list, json_object_new_string(s->nqn));
+		add_ana_groups(obj, port);
 		json_object_array_add(array, obj);
 	}
 	return array;

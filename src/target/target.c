@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd_table.h"
 #include "target/target.h"
+
+#define FEW_CONNECTIONS 1024 /* cost 8 KiB; for more of them the table grows as it must */
 
 static unsigned int usable_cpus(void)
 {
@@ -98,6 +101,7 @@ int nvof_target_new(const struct nvof_target_opts *opts, struct nvof_target **tp
 		return -EINVAL;
 	}
 	ret = target_init(t);
+	fd_table_reserve(FEW_CONNECTIONS);
 	if (!ret)
 		ret = target_threads_start(t, &err);
 	if (ret) {
@@ -149,6 +153,11 @@ int target_api_leave(struct nvof_target *t, int ret, struct error *err)
 	error_clear(err);
 	pthread_mutex_unlock(&t->api_lock);
 	return ret;
+}
+
+int target_api_need(const char *what, const void *p, struct error *err)
+{
+	return p ? 0 : error_set(err, -EINVAL, "%s is NULL", what);
 }
 
 const char *nvof_target_errmsg(struct nvof_target *t, char *buf, size_t len)

@@ -24,6 +24,7 @@
 #include "base/loop.h"
 #include "base/util.h"
 #include "nvof/target.h"
+#include "proto/ana.h"
 #include "proto/cmd.h"
 #include "target/backend.h"
 #include "target/bufs.h"
@@ -42,6 +43,7 @@
 #define CSTS_SHST_DONE	      (2u << 2)
 #define TARGET_CHANGED_NS_MAX 1024
 #define TARGET_NSID_ALL	      0xffffffffu
+#define TARGET_ANATT	      10 /* seconds a host waits for the end of the state "change" */
 /* Statuses the host need not retry: ST(LBA_RANGE), ST_CMD(ABORT_LIMIT). */
 #define ST(sc)		      (NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_##sc) | NVME_STATUS_DNR)
 #define ST_CMD(sc)	      (NVME_STATUS(NVME_SCT_CMD_SPECIFIC, NVME_SC_##sc) | NVME_STATUS_DNR)
@@ -57,10 +59,15 @@ struct target_thread {
 	struct loop *loop;
 	int nr_placed;		      /* queues placed here; atomic */
 	struct cds_list_head queues;  /* target_queue.link; the thread's own */
+	unsigned int nr_busy;	      /* of them when drain.c asked: with commands in hand */
 	struct bufs bufs;	      /* the thread's own */
 	struct log_limit told;	      /* of what hosts do wrong; the thread's own */
 	struct cds_list_head waiting; /* target_req.wait_link, first come first served; the thread's own */
 	struct loop_defer feed;
+	/* The thread's own: see still.c. */
+	uint64_t seen_ns; /* when it was last seen running, on clock_boot_ns() */
+	uint64_t tick_ns; /* it is seen at least so often */
+	struct timer tick;
 };
 
 /* A call made on a loop's thread while the caller waits. */
@@ -92,8 +99,9 @@ struct nvof_target {
 	struct cds_list_head subsyss;	 /* target_subsys.link, without the discovery subsystem */
 	struct cds_list_head referrals;	 /* target_referral.link */
 	struct target_subsys *disc;
-	uint64_t genctr;    /* discovery log generation */
-	uint32_t nr_queues; /* target_queue_init()ed and not freed */
+	uint64_t genctr;     /* discovery log generation */
+	uint64_t ana_chgcnt; /* atomic: of all ANA log pages */
+	uint32_t nr_queues;  /* target_queue_init()ed and not freed */
 	uint16_t next_portid;
 
 	struct cds_list_head zombies; /* removed namespaces whose memory is still being sent; target_ns.link; under api_lock */
@@ -106,8 +114,10 @@ struct nvof_target {
 /* ------------------------------------------------------------------------------------------------ ports */
 
 struct target_port_opts {
-	uint16_t portid; /* 0: the next free one */
-	bool all_subsys; /* else only those of target_port_add_subsys() */
+	uint16_t portid;		/* 0: the next free one */
+	bool all_subsys;		/* else only those of target_port_add_subsys() */
+	uint8_t ana[ANA_GRPID_MAX + 1]; /* state by group; 0: as it is without a word */
+	bool ana_kernel;		/* groups without a word but 1 are inaccessible, as in the kernel; else optimized */
 };
 
 struct target_port {
@@ -123,7 +133,10 @@ struct target_port {
 	char *spec;		       /* as given */
 	char traddr[257], trsvcid[33]; /* in use */
 	uint8_t adrfam;
-	struct cds_list_head subsyss; /* target_port_link.link */
+	struct cds_list_head subsyss;	 /* target_port_link.link */
+	uint8_t ana[ANA_GRPID_MAX + 1];	 /* atomic, each: the state by group (enum nvme_ana_state) */
+	bool ana_set[ANA_GRPID_MAX + 1]; /* somebody said so; under api_lock */
+	bool ana_kernel;		 /* as in target_port_opts */
 };
 
 struct target_port_link {
@@ -184,6 +197,7 @@ struct target_ns {
 	struct backend *backend;
 	uint32_t nsid;
 	uint8_t lba_shift;
+	uint8_t anagrpid; /* 1 to ANA_GRPID_MAX */
 	bool readonly;
 	bool dying;    /* atomic: removed; new I/O ends with 0Bh */
 	uint8_t epoch; /* atomic: 0 or 1, of new references (see target_resize_ns()) */
@@ -196,7 +210,7 @@ struct target_ns {
 
 /* ------------------------------------------------------------------------------------------------ ctrls */
 
-enum target_event { TARGET_EVENT_NS, TARGET_EVENT_DISC, TARGET_NR_EVENTS };
+enum target_event { TARGET_EVENT_NS, TARGET_EVENT_ANA, TARGET_EVENT_DISC, TARGET_NR_EVENTS };
 
 struct target_ctrl {
 	struct cds_list_head link;    /* subsys->ctrls; under lock */
@@ -217,16 +231,20 @@ struct target_ctrl {
 	unsigned int raised;   /* 1 << target_event, not yet seen by the admin queue's thread */
 	uint32_t *changed_ns;  /* sorted, nr_changed_ns of at most TARGET_CHANGED_NS_MAX; > max: overflow.  NULL: none */
 	uint32_t nr_changed_ns;
+	struct target_fence *fences; /* nr_fences of them; see fence.c */
+	uint32_t nr_fences;
 
 	/* any thread, atomic */
-	bool ready;   /* CSTS.RDY: I/O commands are served */
-	bool traffic; /* a command came since the keep-alive timer was last looked at */
+	uint32_t nr_others; /* fences that stand before a namespace that the host does not know */
+	bool ready;	    /* CSTS.RDY: I/O commands are served */
+	bool traffic;	    /* a command came since the keep-alive timer was last looked at */
 
 	/* the admin queue's thread */
 	struct target_queue *admin;
 	uint32_t cc;
-	uint32_t csts; /* atomic */
-	uint32_t kato_ms;
+	uint32_t csts;	  /* atomic */
+	uint32_t kato_ms; /* atomic */
+	uint64_t kato_due;
 	struct timer kato;
 	unsigned int pending, masked; /* 1 << target_event */
 	uint32_t aen_config;
@@ -241,6 +259,7 @@ struct target_ctrl {
 /* target.c: entering and leaving a public call */
 void target_api_enter(struct nvof_target *t);
 int target_api_leave(struct nvof_target *t, int ret, struct error *err); /* keeps err's sentence when ret < 0; clears err; returns ret */
+int target_api_need(const char *what, const void *p, struct error *err); /* 0, or p is NULL: -EINVAL and a sentence */
 
 /* drain.c: stop listening, let I/O in flight end for at most tmo_ms, close all connections.  0 or -ETIMEDOUT */
 int target_shut(struct nvof_target *t, unsigned int tmo_ms);
@@ -254,6 +273,7 @@ struct target_thread *target_thread_of(struct nvof_target *t, const struct loop 
 /* port.c; the target_* below are the public calls' insides: api_lock held, a sentence in err when they fail */
 int target_listen(struct nvof_target *t, const char *spec, const struct target_port_opts *opts, struct target_port **pp, struct error *err);
 int target_unlisten(struct nvof_target *t, const char *spec, struct error *err);
+struct target_port *target_port_find(struct nvof_target *t, const char *spec); /* as given, or where it is, however spelled */
 int target_port_add_subsys(struct target_port *port, const char *nqn, struct error *err);
 bool target_port_offers(const struct target_port *port, const struct target_subsys *s); /* under lock */
 void target_port_forget_subsys(struct nvof_target *t, const struct target_subsys *s);	/* under lock */
@@ -299,6 +319,13 @@ static inline uint64_t target_ns_nsze(const struct target_ns *ns)
 {
 	return __atomic_load_n(&ns->nsze, __ATOMIC_ACQUIRE);
 }
+
+/* fence.c: ids that another namespace has now.  The first three in this order around the change of the table, api_lock held. */
+int target_fence_going(struct target_ns *ns);				      /* is dying, still in the table; 0 or -ENOMEM */
+void target_fence_gone(struct target_ns *ns);				      /* nobody can find it any more */
+void target_fence_coming(struct target_ns *ns);				      /* goes into the table next */
+void target_fence_told(struct target_ctrl *c, const struct target_ns *ns);    /* the host gets its Identify Namespace data */
+bool target_fence_refuses(struct target_ctrl *c, const struct target_ns *ns); /* only if c->nr_others; inside the read section */
 
 /* ns_admin.c: add, remove, resize */
 int target_add_ns(struct nvof_target *t, const char *nqn, const struct nvof_target_ns_opts *opts, uint32_t *nsidp, struct error *err);
@@ -351,6 +378,13 @@ void target_ctrl_raise(struct target_ctrl *c, enum target_event ev); /* under lo
 void target_kato_init(struct target_ctrl *c);
 void target_kato_start(struct target_ctrl *c, uint32_t kato_ms);
 void target_kato_stop(struct target_ctrl *c);
+void target_kato_extend(struct target_ctrl *c, uint64_t ns); /* so much time does not count */
+
+/* still.c: a thread that stood still; target_receives() is in transport/target_ops.h.  On the thread. */
+void target_still_init(struct target_thread *th);
+void target_still_exit(struct target_thread *th);
+void target_still_watch(struct target_queue *q); /* it is connected, or its ctrl has another keep-alive time-out */
+void target_still_look(struct target_thread *th);
 
 /* fabrics.c, connect.c, property.c */
 uint16_t target_fabrics_begin(struct target_req *req); /* the begins: sets dir and data_len; a status refuses */
@@ -383,9 +417,23 @@ void target_ns_changed(struct target_subsys *s, uint32_t nsid);	     /* takes lo
 void target_disc_changed(struct nvof_target *t);		     /* takes lock; also moves genctr on */
 void target_changed_ns_read(struct target_ctrl *c, uint32_t list[TARGET_CHANGED_NS_MAX], bool clear);
 
+/* ana.c */
+bool target_ana_group_fine(uint32_t grpid);
+void target_ana_init(struct target_port *port, const struct target_port_opts *opts);
+uint8_t target_ana_state(const struct target_port *port, uint32_t grpid);
+uint16_t target_ana_refusal(uint8_t state);				    /* how I/O ends in that state; 0: it is carried out */
+bool target_ana_has_members(const struct target_subsys *s, uint32_t grpid); /* as target_ns_table() */
+bool target_ana_listed(const struct target_port *port, uint32_t grpid);	    /* under api_lock: does status and file tell of it? */
+int target_ana_preset(struct target_port_opts *opts, const struct nvof_ana_group *groups, size_t nr, struct error *err);
+int target_set_ana(struct nvof_target *t, const char *spec, uint32_t grpid, unsigned int state, struct error *err);
+/* Bytes [offset, offset + len) of the log page of this ctrl, what is beyond its end left alone; a status. */
+uint16_t target_ana_log(const struct target_ctrl *c, bool groups_only, uint64_t offset, uint8_t *buf, size_t len);
+
 /* io.c; what it shares with io_steps.c is in io.h */
 uint16_t target_io_begin(struct target_req *req);
 void target_io_execute(struct target_req *req);
+/* A write's data goes straight to the backend's memory: the request is ready for it.  False: it needs a buffer. */
+bool target_write_in_place(struct target_req *req);
 static inline bool target_range_fine(const struct target_ns *ns, uint64_t slba, uint64_t nlb)
 {
 	uint64_t nsze = target_ns_nsze(ns);

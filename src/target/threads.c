@@ -27,6 +27,7 @@ static void *thread_main(void *arg)
 	} else {
 		loop_run(th->loop);
 	}
+	target_still_exit(th);
 	bufs_exit(&th->bufs);
 	urcu_memb_unregister_thread();
 	return NULL;
@@ -48,6 +49,7 @@ static int thread_start(struct nvof_target *t, unsigned int index, struct error 
 	loop_set_spin(th->loop, (uint64_t)t->opts.spin_us * NSEC_PER_USEC);
 	bufs_init(&th->bufs, th->loop, BUFS_KEEP, BUFS_USE);
 	target_buf_wait_init(th);
+	target_still_init(th);
 	ret = pthread_create(&th->thread, NULL, thread_main, th);
 	if (ret)
 		return error_set(err, -ret, "start I/O thread %u: %s", index, strerror(ret));

@@ -3,7 +3,12 @@
  * Between the host core and a transport's host half.  This header is all a transport's host half knows of the host.
  *
  * Down: struct host_transport.  Up, two doors: host_req_complete()/host_req_fail() (a request ended) and host_queue_failed() (the queue
- * can't go on); host_queue_linked() is the answer to queue_start().  Everything of one queue happens on the thread of q->loop.
+ * can't go on); host_queue_linked() is the answer to queue_start().
+ *
+ * Everything that a transport does with one queue happens on the thread of q->loop.  That is the ctx's thread, and while an I/O thread has
+ * the queue (from queue_attach() to queue_detach()) that one: there submit() is called, and from there the two doors may be.  Of the
+ * generic queue such a thread reads only what does not change while the queue is LIVE; not state, nr_inflight, bytes_inflight, err.  What
+ * the transport hears of the connection on the ctx's thread meanwhile stays there: it may end in host_queue_failed(), no more.
  */
 #ifndef NVOF_TRANSPORT_HOST_OPS_H
 #define NVOF_TRANSPORT_HOST_OPS_H
@@ -12,14 +17,19 @@
 #include <sys/uio.h>
 #include <urcu/list.h>
 
+#include "base/async_domain.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/util.h"
 #include "proto/cmd.h"
 
+struct mem_attach;
+struct mem_region;
+struct io_port;	  /* the core's */
 struct nvof_ctrl; /* the core's */
 struct nvof_hctx; /* the core's */
+struct nvof_ns;	  /* the core's */
 struct nvof_cpl;  /* the core's */
 struct host_queue;
 struct host_req;
@@ -34,6 +44,7 @@ enum queue_state {
 	QUEUE_LINK,    /* TCP connect, RDMA connect */
 	QUEUE_TLS,
 	QUEUE_ICREQ,   /* TCP: ICReq sent, ICResp awaited */
+	QUEUE_LINKED,  /* an early link: waits until the ctrl is initialised */
 	QUEUE_CONNECT, /* Fabrics Connect sent */
 	QUEUE_AUTH,
 	QUEUE_LIVE,
@@ -52,6 +63,7 @@ struct host_link_params {
 	uint32_t settle_ms;		      /* a ctrl has forgotten a connection that was given up so long ago */
 	bool hdr_digest, data_digest;
 	struct nvof_target *loop_target; /* loop transport only */
+	uint32_t nr_io_threads;		 /* that queues may move to; 0: none */
 	const struct log *log;
 };
 
@@ -66,9 +78,11 @@ struct host_req {
 	uint32_t data_len;
 	size_t iov_skip;
 	enum data_dir dir;
-	uint16_t cid;		  /* == tag */
-	bool active;		  /* from submit() until it completes: wire answers for others are refused */
-	struct host_queue *queue; /* borrowed: a queue outlives its requests */
+	struct mem_region *region;    /* registered by the caller, holds the first piece of the data; NULL: none that the transport knows */
+	const struct mem_attach *mem; /* what the transport's region_use() said of it */
+	uint16_t cid;		      /* == tag */
+	bool active;		      /* from submit() until it completes: wire answers for others are refused */
+	struct host_queue *queue;     /* borrowed: a queue outlives its requests */
 
 	/* the core's: how it ended, and whom to tell */
 	void (*done)(struct host_req *req, int status, const struct nvme_cqe *cqe); /* cqe NULL unless one came from the wire */
@@ -82,9 +96,10 @@ struct host_req {
 	void *owner;		   /* the core's parent when the request is one part of a split */
 	struct host_tags *tags;	   /* that the slot belongs to */
 	struct nvof_hctx *hctx;	   /* whose I/O it is */
+	struct nvof_ns *ns;	   /* and of which namespace; NULL: none that the core knows of */
 	struct cds_list_head link; /* ctrl->held.list */
 
-	_Alignas(16) unsigned char priv[]; /* host_transport.req_size bytes, zeroed before the slot is used for the first time */
+	_Alignas(uint64_t) unsigned char priv[]; /* host_transport.req_size bytes, zeroed before the slot is used for the first time */
 };
 
 /* The request slots that the queues of one hctx (or the admin queue) share.  cid == index. */
@@ -93,26 +108,40 @@ struct host_tags {
 	uint32_t nr_busy;
 	uint32_t limit;	    /* of nr_busy: never fills a submission queue (C039) */
 	uint32_t nr_slots;  /* there is memory for so many that are not reserved */
+	uint32_t nr_cids;   /* with the reserved ones */
 	uint32_t free_head; /* UINT32_MAX: none */
 	size_t stride;
 	unsigned char *slots;
 };
 
+/* How fast a queue of a group is: host/hctx_pick.c.  One request at a time is watched. */
+struct queue_pace {
+	const struct host_req *watched; /* NULL: none; always so where a hctx has one queue */
+	uint64_t since;			/* ns */
+	uint64_t bytes;			/* that were in flight with it */
+	double ns_per_byte;		/* 0: not known */
+};
+
 /* The generic part of a queue: the transport's struct has it as its first member. */
 struct host_queue {
-	/* set by the core before queue_start() */
+	/* set by the core before queue_start(); of an early link, hctx, tags and the sizes before its first submit() */
 	const struct host_transport *ops;
 	struct nvof_ctrl *ctrl;
 	struct nvof_hctx *hctx; /* NULL: the admin queue */
 	struct loop *loop;
 	struct host_tags *tags;
+	struct io_port *port;	/* an I/O thread has it (host/io_port.h); NULL: it is on the ctx's thread */
+	struct host_req **reqs; /* then: what is under way on it, by cid; its hctx's slots are not that thread's to look at */
 	const struct log *log;
 	uint16_t qid;
+	uint16_t cntlid;     /* of the ctrl it will belong to; FFFFh: not known yet */
 	uint32_t queue_size; /* entries */
+	uint32_t nr_cids;    /* command ids are below this: the queues of a hctx share them, so there may be more than entries */
 	uint32_t inline_len; /* in-capsule data a command of this queue may carry (from IOCCSZ); 0: none */
 	bool sqflow_off; /* the ctrl granted Connect's request to disable SQ flow control (SQHD FFFFh): a success may ride on the data */
 	bool resend;	 /* queue_stop() ends a connection whose commands will be sent again: see settled() */
-	uint32_t nr_inflight;	/* kept by the core: submitted and not completed */
+	uint32_t nr_inflight; /* kept by the core: submitted and not completed */
+	uint64_t bytes_inflight;
 	enum queue_state state; /* changed by host_queue_enter() only */
 	struct error err;	/* why it failed */
 
@@ -121,7 +150,10 @@ struct host_queue {
 	char peer[128], local[128]; /* "127.0.0.1:4420", "[fe80::1%eth0]:4420" */
 
 	/* the core's, private */
-	struct queue_setup *setup;   /* while it is set up */
+	struct queue_setup *setup; /* while it is set up */
+	struct async_op delete_op; /* host/queue_delete.c */
+	uint32_t place;		   /* in its hctx */
+	struct queue_pace pace;
 	struct loop_defer fail_work; /* what host_queue_failed() puts off */
 	uint32_t span;		     /* 1's based place of the open span in the ctrl's timeline; 0: none */
 };
@@ -129,9 +161,11 @@ struct host_queue {
 struct host_transport {
 	const char *name;	     /* as in -t: "tcp" */
 	uint8_t trtype;		     /* NVMF_TRTYPE_* */
-	size_t req_size;	     /* private bytes at the end of each host_req */
+	size_t req_size;	     /* private bytes at the end of each host_req, aligned as it is */
+	size_t max_data_len;	     /* of one command; 0: no limit */
 	uint32_t admin_inline_len;   /* in-capsule data every admin and Fabrics command may carry */
 	const char *default_trsvcid; /* "4420"; NULL: none */
+	bool early_links;	     /* a link says nothing of its queue (id, size ...): it may be made before those are known */
 
 	/* Checks the texts without asking anyone (no DNS): 0, or -EINVAL and a sentence that names the argument. */
 	int (*addr_check)(const struct host_link_params *p, struct error *err);
@@ -140,12 +174,24 @@ struct host_transport {
 	void (*endpoint_free)(struct host_endpoint *ep); /* after the last queue_free() */
 
 	/* Only memory; the core fills in the generic part.  NULL: no memory. */
-	struct host_queue *(*queue_alloc)(struct host_endpoint *ep, uint32_t queue_size);
+	struct host_queue *(*queue_alloc)(struct host_endpoint *ep);
 	/* Begins to link.  Returns 0 and later exactly one of host_queue_linked() or host_queue_failed() follows, never from inside. */
 	int (*queue_start)(struct host_queue *q);
 	/* Linked queues only.  0: the request is under way and will complete or the queue will fail.  -EAGAIN: no room now (req untouched).
 	 */
 	int (*submit)(struct host_queue *q, struct host_req *req);
+	/*
+	 * On the ctx's thread, before submit(): a request's data begins in memory that the caller registered.  What the transport did for
+	 * it, now or earlier, or NULL: it can't use it.  Both stay as long as the request is under way.  NULL: registering changes nothing.
+	 */
+	const struct mem_attach *(*region_use)(struct host_queue *q, struct mem_region *region);
+	/*
+	 * A LIVE queue moves to another loop.  queue_detach(), on the old one's thread, takes it off (from the ctx's with nothing under
+	 * way); queue_attach(), on the thread of the new one, which is q->loop by then, puts it on: 0 or -errno.  A queue that was detached
+	 * from an I/O thread's loop is only stopped.
+	 */
+	void (*queue_detach)(struct host_queue *q);
+	int (*queue_attach)(struct host_queue *q);
 	/* Closes at once, in any state; after it returns no request's memory is touched any more and no door is called.  Twice is fine.
 	 * Requests in flight are NOT completed by the transport: the core ends them. */
 	void (*queue_stop)(struct host_queue *q);
@@ -168,7 +214,8 @@ void host_queue_linked(struct host_queue *q);
 
 /*
  * The queue can't go on: code and sentence as in base/error.h (without "qid 3: ", the core adds who and in which state).  Fine from
- * anywhere inside the transport, more than once (the first counts).  The core acts on it at the end of the turn, not from inside.
+ * anywhere inside the transport, more than once (the first counts), on the thread that has the queue and on the ctx's.  The core acts on
+ * it at the end of the turn, not from inside.
  */
 void host_queue_failed(struct host_queue *q, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -187,6 +234,8 @@ static inline struct host_req *host_queue_req(const struct host_queue *q, uint16
 {
 	struct host_req *req;
 
+	if (unlikely(q->reqs))
+		return cid < q->nr_cids ? q->reqs[cid] : NULL;
 	if (cid >= q->tags->nr_tags)
 		return NULL;
 	req = host_tags_req(q->tags, cid);

@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transports of this build: one line each.  (Those of a type that is not built in are refused by name.) */
+/* The transports of this build. */
 #include <stddef.h>
 
 #include "transport/host_ops.h"
 #include "transport/target_ops.h"
 
-extern const struct host_transport tcp_host_transport, loop_host_transport;
-extern const struct target_transport tcp_target_transport, loop_target_transport;
+#ifdef NVOF_RDMA
+#define IF_RDMA(x) x
+#else
+#define IF_RDMA(x) /* -t rdma is refused by name */
+#endif
 
-const struct host_transport *const host_transports[] = {
-	&tcp_host_transport,
-	&loop_host_transport,
-	NULL,
-};
+/* One line each: both halves are found by the name. */
+#define TRANSPORTS(one) one(tcp) IF_RDMA(one(rdma)) one(loop)
 
-const struct target_transport *const target_transports[] = {
-	&tcp_target_transport,
-	&loop_target_transport,
-	NULL,
-};
+#define DECLARE(name)                                             \
+	extern const struct host_transport name##_host_transport; \
+	extern const struct target_transport name##_target_transport;
+TRANSPORTS(DECLARE)
+
+#define HOST(name) &name##_host_transport,
+const struct host_transport *const host_transports[] = { TRANSPORTS(HOST) NULL };
+
+#define TARGET(name) &name##_target_transport,
+const struct target_transport *const target_transports[] = { TRANSPORTS(TARGET) NULL };

@@ -50,6 +50,9 @@ struct target_req {
 	uint32_t data_len;
 	struct iovec *iov; /* DATA_TO_CTRL: where to put the data; DATA_FROM_CTRL: what to send (may be the backend's own memory) */
 	uint32_t iovcnt;
+	/* Not 0: iov is the backend's own memory.  Only whole blocks of this length may be put there; buf has room for one that is not yet.
+	 */
+	uint32_t in_place;
 
 	/* the core's */
 	bool active;
@@ -84,8 +87,11 @@ struct target_queue {
 	bool sqflow_off; /* SQ flow control disabled: no sqhd, a success may ride on the data (TCP: SUCCESS flag) */
 	/* The transport's: data to be sent must not change until it has left (data digests), so the core hands out copies. */
 	bool stable_data;
+	/* The transport's: it knows what target_req.in_place means, and what it puts in place has no digest that could turn out wrong. */
+	bool writes_in_place;
 	bool connected, closing, closed, draining;
 	uint32_t nr_active, nr_parked, nr_outstanding; /* outstanding: active and not answered yet */
+	uint32_t nr_waiting; /* the transport's: commands that came when it had no request for them; they count as outstanding */
 	struct target_thread *thread;
 	struct cds_list_head link;
 	struct timer timer;	 /* handshake time-out until connected */
@@ -103,6 +109,10 @@ struct target_transport {
 	const char *name;
 	uint8_t trtype;
 	bool needs_addr;	   /* "tcp:ADDR:PORT"; loop has none */
+	bool hosts_within;	   /* this process: they stand still when the target does */
+	uint32_t sgls;		   /* Identify Controller: NVME_CTRL_SGLS_* it understands */
+	uint8_t msdbd;		   /* and how many data block descriptors a command may have */
+	union nvmf_tsas tsas;	   /* what the discovery log says beside the address */
 	uint32_t max_inline;	   /* in-capsule data it can take on I/O queues */
 	bool has_in_capsule_admin; /* admin and Fabrics capsules carry data in capsule (TCP: up to 8192 bytes) */
 
@@ -167,12 +177,25 @@ int target_queue_init(struct target_queue *q, const struct target_transport *ops
  */
 void target_link_point(struct target_queue *q, enum target_link_point point, void (*go)(struct target_queue *q));
 
+/*
+ * Something was received, or is about to be received in place: for each batch, before the core gets any of it.  now: clock_boot_ns(), read
+ * after the batch was taken.  False: this thread stood still for longer than the keep-alive time-out of q's ctrl.  What has come is none of
+ * a host's that is still there, and counts no more; q is closing.  The same may have happened to any other queue of the thread.
+ */
+bool target_receives(struct target_queue *q, uint64_t now);
+
 /* True: bring data, then target_req_execute().  False: the core has it (it may have called respond() already). */
 bool target_req_begin(struct target_req *req);
 void target_req_execute(struct target_req *req);
 /* Instead of begin or of execute: answer with this status (SCT << 8 | SC | DNR) because of the SGL, a digest ... */
 void target_req_reject(struct target_req *req, uint16_t status);
 void target_req_end(struct target_req *req);
+
+/*
+ * True: more commands are outstanding than the queue holds (C039), and the association ends.  begin and reject ask that themselves; the
+ * transport does when nr_waiting grows.
+ */
+bool target_queue_overrun(struct target_queue *q);
 
 /* The host broke a rule that ends its association (more commands outstanding than the queue holds: C039): CSTS.CFS, all its queues close.
  */

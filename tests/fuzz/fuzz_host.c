@@ -170,6 +170,8 @@ static bool connect_ctrl(struct run *r, uint8_t conf, uint8_t how)
 	o.data_digest = conf & 8;
 	o.disable_sqflow = !(conf & 16);
 	o.setup_concurrency = how & 1;
+	o.removal_concurrency = how >> 7;
+	o.remove_timeout_ms = 500;
 	o.keep_alive_tmo_ms = how & 4 ? 1000 : -1;
 	o.connect_tmo_ms = 3000;
 	o.io_tmo_ms = 4000;
@@ -293,6 +295,104 @@ static void read_and_write(struct run *r, const uint8_t *what, uint32_t nr)
 	}
 }
 
+/* ---- namespaces that are followed ---- */
+
+static void scanned(void *arg, int status)
+{
+	struct run *r = arg;
+
+	SIM_CHECK(r->b.changed || !status, "scan: status %d", status);
+	r->open--;
+}
+
+static void removed(void *arg, int status)
+{
+	struct run *r = arg;
+
+	SIM_CHECK(!status || status == -ECANCELED, "removal: status %d", status);
+	r->open--;
+}
+
+static void add_ns(struct run *r, uint32_t nsid, uint8_t id)
+{
+	struct nvof_target_ns_opts ns;
+
+	nvof_target_ns_opts_init(&ns);
+	ns.backend = "null:1M";
+	ns.nsid = nsid;
+	memset(ns.uuid, id, sizeof(ns.uuid));
+	memset(ns.nguid, id ^ 0x80, sizeof(ns.nguid));
+	if (nvof_target_add_ns(r->t, SUBNQN, &ns, NULL))
+		abort();
+}
+
+/* In order, each with what it says of itself; returns how many, and of which the identifiers' bytes in all. */
+static unsigned int walk_table(struct run *r, unsigned int *sum)
+{
+	uint32_t nsid = 0, nr = 0;
+	struct nvof_ns *ns;
+	uint8_t uuid[16];
+
+	*sum = 0;
+	while ((ns = nvof_ns_next(r->ctrl, nsid))) {
+		SIM_CHECK(nvof_ns_nsid(ns) > nsid, "namespace %u behind %u", nvof_ns_nsid(ns), nsid);
+		nsid = nvof_ns_nsid(ns);
+		nvof_ns_ref(ns);
+		nvof_ns_close(ns);
+		nvof_ns_uuid(ns, uuid);
+		if (nsid > 1)
+			*sum += uuid[0];
+		nr++;
+		nvof_ns_close(ns);
+	}
+	return nr;
+}
+
+/* 1 stays, 2 is replaced, 3 comes: in the end the host knows, unless its words were changed. */
+static void follow_changes(struct run *r)
+{
+	unsigned int sum;
+
+	r->open += !nvof_ns_scan(r->ctrl, scanned, r);
+	settle(r);
+	nvof_target_remove_ns(r->t, SUBNQN, 2);
+	add_ns(r, 2, 1);
+	settle(r);
+	nvof_target_remove_ns(r->t, SUBNQN, 2);
+	add_ns(r, 3, 4);
+	add_ns(r, 2, 2);
+	wait_for_all(r);
+	for (int i = 0; i < 100 && (walk_table(r, &sum) != 3 || sum != 6); i++) {
+		sim_advance(20 * NSEC_PER_MSEC);
+		settle(r);
+	}
+	SIM_CHECK(r->b.changed || (walk_table(r, &sum) == 3 && sum == 6), "the table is not what the target has");
+}
+
+/* With a read under way; the handle stays ours. */
+static void let_go(struct run *r)
+{
+	struct op op = { .nr = MAX_OPS };
+	uint8_t buf[512];
+
+	op.submitted = !nvof_read(nvof_ctrl_hctx(r->ctrl, 0), r->ns, 0, 1, buf, 0, op_done, &op);
+	r->open += !nvof_ns_remove(r->ns, removed, r);
+	wait_for_all(r);
+	SIM_CHECK(op.nr_cbs == op.submitted, "a read of a removed namespace ended %d times", op.nr_cbs);
+	SIM_CHECK(nvof_ns_status(r->ns), "a removed namespace is there");
+	nvof_ns_close(r->ns);
+	r->ns = NULL;
+}
+
+/* how: bit 3 follow changes, bit 6 let go of the namespace that I/O was on. */
+static void follow(struct run *r, uint8_t how)
+{
+	if (how & 8 && !r->discovery)
+		follow_changes(r);
+	if (how & 64 && r->ns && nvof_ctrl_state(r->ctrl) == NVOF_CTRL_LIVE)
+		let_go(r);
+}
+
 static void leave(struct run *r, uint8_t how)
 {
 	if (how & 16) {
@@ -391,8 +491,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sim_begin();
 	target_make(r, &in, conf);
 	ctx_make(r, conf);
-	if (connect_ctrl(r, conf, how) && look_around(r))
-		read_and_write(r, what, nr);
+	if (connect_ctrl(r, conf, how)) {
+		if (look_around(r))
+			read_and_write(r, what, nr);
+		follow(r, how);
+	}
 	leave(r, how);
 	unmake(r);
 	sim_end();

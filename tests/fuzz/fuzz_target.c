@@ -75,7 +75,8 @@ static void backend_be_slow(struct nvof_target *t, uint32_t nsid)
 
 	slow_ops = mem_backend_ops;
 	slow_ops.submit = later_submit;
-	slow_ops.map = NULL; /* its memory is not to be sent from */
+	slow_ops.map = NULL; /* its memory is neither to be sent from nor to be received into */
+	slow_ops.map_is_writable = false;
 	ns->backend->ops = &slow_ops;
 }
 

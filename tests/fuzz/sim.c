@@ -60,7 +60,7 @@ int __real_clock_gettime(clockid_t id, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
 {
-	if (!sim.active || id != CLOCK_MONOTONIC)
+	if (!sim.active || (id != CLOCK_MONOTONIC && id != CLOCK_BOOTTIME))
 		return __real_clock_gettime(id, ts);
 	ts->tv_sec = (time_t)(sim.now / NSEC_PER_SEC);
 	ts->tv_nsec = (long)(sim.now % NSEC_PER_SEC);

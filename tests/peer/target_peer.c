@@ -25,6 +25,14 @@
 
 /* ---- life ---- */
 
+static void note_warning(void *arg, enum nvof_log_level level, const char *msg)
+{
+	struct peer *p = arg;
+
+	if (level == NVOF_LOG_WARN && !p->nr_warnings++)
+		snprintf(p->warning, sizeof(p->warning), "%s", msg);
+}
+
 struct peer *peer_new(void)
 {
 	struct peer *p = calloc(1, sizeof(*p));
@@ -36,6 +44,9 @@ struct peer *peer_new(void)
 	assert_non_null(p);
 	nvof_ctx_opts_init(&opts);
 	opts.spin_us = 0;
+	opts.log = note_warning;
+	opts.log_arg = p;
+	opts.log_level = NVOF_LOG_WARN;
 	assert_int_equal(nvof_ctx_new(&opts, &p->ctx), 0);
 	p->lfd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	assert_true(p->lfd >= 0);

@@ -87,6 +87,9 @@ struct peer {
 	bool connect_done;
 	int connect_status;
 	uint32_t cc;
+	/* what the host library has warned of */
+	unsigned int nr_warnings;
+	char warning[512]; /* the first one */
 };
 
 /* Listens on a free port of 127.0.0.1; makes a ctx. */

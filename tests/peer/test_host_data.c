@@ -48,6 +48,7 @@ struct how {
 	bool hdgst, ddgst, sqflow;
 	uint32_t ioccsz, maxh2cdata;
 	uint8_t cpda, mdts;
+	int ctrl_loss_tmo_ms;
 };
 
 #define BUF_LEN (1u << 20)
@@ -74,6 +75,8 @@ static struct scene *scene_new(const struct how *how)
 	opts.hdr_digest = how->hdgst;
 	opts.data_digest = how->ddgst;
 	opts.disable_sqflow = !how->sqflow;
+	opts.ctrl_loss_tmo_ms = how->ctrl_loss_tmo_ms;
+	opts.reconnect_delay_ms = 1;
 	if (how->ioccsz)
 		s->p->script.ioccsz = how->ioccsz;
 	if (how->maxh2cdata)
@@ -324,6 +327,31 @@ static void answers_for_ids_that_are_not_outstanding_reset_the_connection(void *
 	scene_free(s);
 }
 
+/* C108: where the ctrl may be connected to again, the connection goes and the I/O is tried again. */
+static void io_is_tried_again_after_an_answer_to_no_command(void **state)
+{
+	static const struct how comes_back = { .ctrl_loss_tmo_ms = 10000 };
+	struct scene *s = scene_new(&comes_back);
+	struct peer_pdu cmd, again;
+
+	reads(s, 4096);
+	cmd = peer_gets(s->p, nvme_cmd_read);
+	peer_sends_c2h(s->c, cmd.pdu.cmd.sqe.cid, 0, s->pattern + 4096, 2048, 0);
+	peer_sends_cqe(s->c, htole16(le16toh(cmd.pdu.cmd.sqe.cid) + 1), 0, 0);
+	assert_true(peer_run_until(s->p, host_terminated, s, 3000));
+	assert_int_equal(s->c->term_fes, NVME_TCP_FES_INVALID_HDR);
+	peer_closes(s->c); /* nothing of the old connection can come any more */
+	again = peer_gets(s->p, nvme_cmd_read);
+	assert_ptr_not_equal(again.c, s->c);
+	assert_int_equal(s->io.ended, 0);
+	peer_sends_c2h(again.c, again.pdu.cmd.sqe.cid, 0, s->pattern, 4096, NVME_TCP_F_LAST | NVME_TCP_F_SUCCESS);
+	expect_ended(s, 0);
+	assert_memory_equal(s->buf, s->pattern, 4096);
+	assert_int_equal(nvof_ctrl_state(s->p->ctrl), NVOF_CTRL_LIVE);
+	assert_non_null(strstr(s->p->warning, "not outstanding"));
+	scene_free(s);
+}
+
 /* C124 */
 static void a_bad_data_digest_fails_only_its_command(void **state)
 {
@@ -416,6 +444,118 @@ static void h2cdata_keeps_to_maxh2cdata(void **state)
 	scene_free(s);
 }
 
+struct asked {
+	uint32_t off, len;
+};
+
+/* A write of 64 KiB of which the target asks for these pieces and has them; then it says how that ended. */
+static struct scene *write_in_pieces(const struct asked *pieces, uint16_t status)
+{
+	struct scene *s = scene_new(&no_inline);
+	struct peer_pdu cmd;
+	uint16_t cid;
+
+	writes(s, 64 * 1024);
+	cmd = peer_gets(s->p, nvme_cmd_write);
+	cid = cmd.pdu.cmd.sqe.cid;
+	for (; pieces->len; pieces++) {
+		peer_sends_r2t(s->c, cid, 1, pieces->off, pieces->len);
+		expect_h2c(s, cid, 1, pieces->off, pieces->len, 128 * 1024);
+	}
+	peer_sends_cqe(s->c, cid, status, 0);
+	return s;
+}
+
+/* The target has not all of it: a lost write, whatever it says. */
+static void success_without_all_data_asked_for_is_refused(void **state)
+{
+	static const struct {
+		struct asked pieces[4];
+		const char *had;
+	} bad[] = {
+		{ { { 0 } }, "but 0 of 65536 bytes of its data were asked for" },
+		{ { { 0, 32768 } }, "but 32768 of 65536 " },
+		{ { { 32768, 32768 } }, "but 32768 of 65536 " },
+		{ { { 0, 4096 }, { 8192, 4096 }, { 16384, 49152 } }, "but 57344 of 65536 " },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct scene *s = write_in_pieces(bad[i].pieces, 0);
+
+		expect_refused(s, NVME_TCP_FES_SEQUENCE);
+		assert_non_null(strstr(nvof_ctrl_errmsg(s->p->ctrl), bad[i].had));
+		scene_free(s);
+	}
+}
+
+static void a_failed_write_needs_no_data(void **state)
+{
+	static const struct asked none[1], half[] = { { 32768, 32768 }, { 0 } };
+	struct scene *s = write_in_pieces(none, 0x0281);
+
+	expect_ended(s, 0x0281);
+	scene_free(s);
+	s = write_in_pieces(half, 0x0281);
+	expect_ended(s, 0x0281);
+	scene_free(s);
+}
+
+/* The same number of bytes is not the same bytes. */
+static void r2ts_that_overlap_are_refused(void **state)
+{
+	static const struct asked twice[][2] = {
+		{ { 0, 32768 }, { 16384, 32768 } },    { { 32768, 32768 }, { 0, 32769 } },   { { 16384, 16384 }, { 8192, 32768 } },
+		{ { 16384, 32768 }, { 20480, 4096 } }, { { 16384, 4096 }, { 16384, 4096 } },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(twice); i++) {
+		struct scene *s = scene_new(&no_inline);
+		struct peer_pdu cmd;
+
+		writes(s, 64 * 1024);
+		cmd = peer_gets(s->p, nvme_cmd_write);
+		peer_sends_r2t(s->c, cmd.pdu.cmd.sqe.cid, 1, twice[i][0].off, twice[i][0].len);
+		expect_h2c(s, cmd.pdu.cmd.sqe.cid, 1, twice[i][0].off, twice[i][0].len, 128 * 1024);
+		peer_sends_r2t(s->c, cmd.pdu.cmd.sqe.cid, 2, twice[i][1].off, twice[i][1].len);
+		expect_refused(s, NVME_TCP_FES_RANGE);
+		assert_non_null(strstr(nvof_ctrl_errmsg(s->p->ctrl), "asked for before"));
+		scene_free(s);
+	}
+}
+
+/* From the last piece to the first, and every second one first. */
+static void r2ts_in_reverse_are_served(void **state)
+{
+	struct asked pieces[17] = { { 0 } };
+	struct peer_pdu cmd;
+	struct scene *s;
+	uint32_t i;
+
+	for (i = 0; i < 16; i++)
+		pieces[i] = (struct asked){ (15 - i) * 4096, 4096 };
+	s = write_in_pieces(pieces, 0);
+	expect_ended(s, 0);
+	scene_free(s);
+	for (i = 0; i < 16; i++)
+		pieces[i] = (struct asked){ (i < 8 ? 2 * i + 1 : 2 * (i - 8)) * 4096, 4096 };
+	s = write_in_pieces(pieces, 0);
+	expect_ended(s, 0);
+	scene_free(s);
+	/* That has an end. */
+	s = scene_new(&no_inline);
+	writes(s, 64 * 1024);
+	cmd = peer_gets(s->p, nvme_cmd_write);
+	for (i = 1; i <= 9; i++) {
+		peer_sends_r2t(s->c, cmd.pdu.cmd.sqe.cid, 1, i * 4096, 1024);
+		if (i < 9)
+			expect_h2c(s, cmd.pdu.cmd.sqe.cid, 1, i * 4096, 1024, 4096);
+	}
+	expect_refused(s, NVME_TCP_FES_RANGE);
+	scene_free(s);
+}
+
 /* C096 */
 static void several_r2ts_in_any_order_are_served(void **state)
 {
@@ -499,7 +639,9 @@ static void r2ts_out_of_range_or_turn_are_refused(void **state)
 		{ 8193, 1, 1, NVME_TCP_FES_RANGE },
 		{ 0, 0, 1, NVME_TCP_FES_RANGE },
 		{ 0, 8192, 2, NVME_TCP_FES_RANGE }, /* more in all than the command has */
-		{ 0, 4, 300, NVME_TCP_FES_LIMIT },  /* C096: more outstanding than MAXR2T + 1 */
+		{ 0, 4096, 2, NVME_TCP_FES_RANGE }, /* not more, but the same twice */
+		{ 4096, 2048, 2, NVME_TCP_FES_RANGE },
+		{ 0, 4, 300, NVME_TCP_FES_LIMIT }, /* C096: more outstanding than MAXR2T + 1 */
 	};
 	size_t i;
 	uint32_t t;
@@ -515,7 +657,7 @@ static void r2ts_out_of_range_or_turn_are_refused(void **state)
 		for (t = 0; t < bad[i].times; t++) {
 			struct nvme_tcp_r2t pdu = { .hdr = { .type = NVME_TCP_R2T, .hlen = 24, .plen = htole32(24) },
 						    .cccid = cmd.pdu.cmd.sqe.cid,
-						    .r2to = htole32(bad[i].off),
+						    .r2to = htole32(bad[i].off + (bad[i].fes == NVME_TCP_FES_LIMIT ? t * bad[i].len : 0)),
 						    .r2tl = htole32(bad[i].len) };
 
 			memcpy(burst + t * sizeof(pdu), &pdu, sizeof(pdu));
@@ -731,11 +873,16 @@ int main(void)
 		cmocka_unit_test(success_with_too_little_data_is_refused),
 		cmocka_unit_test(an_error_status_is_passed_on_as_it_came),
 		cmocka_unit_test(answers_for_ids_that_are_not_outstanding_reset_the_connection),
+		cmocka_unit_test(io_is_tried_again_after_an_answer_to_no_command),
 		cmocka_unit_test(a_bad_data_digest_fails_only_its_command),
 		cmocka_unit_test(a_bad_header_digest_ends_the_connection),
 		cmocka_unit_test(h2cdata_keeps_to_maxh2cdata),
 		cmocka_unit_test(several_r2ts_in_any_order_are_served),
 		cmocka_unit_test(a_socket_that_takes_little_is_waited_for_without_spinning),
+		cmocka_unit_test(success_without_all_data_asked_for_is_refused),
+		cmocka_unit_test(a_failed_write_needs_no_data),
+		cmocka_unit_test(r2ts_that_overlap_are_refused),
+		cmocka_unit_test(r2ts_in_reverse_are_served),
 		cmocka_unit_test(r2ts_out_of_range_or_turn_are_refused),
 		cmocka_unit_test(an_r2t_for_a_read_or_in_capsule_write_is_refused),
 		cmocka_unit_test(in_capsule_data_keeps_to_ioccsz),

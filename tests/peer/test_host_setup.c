@@ -96,6 +96,7 @@ static int play(enum at at, void (*act)(struct peer_pdu *in), unsigned int tmo_m
 	p->arg = &s;
 	peer_connect_opts(p, &opts);
 	opts.nr_io_queues = 3;
+	opts.no_early_links = true; /* an early link that fails is made again: test_host_early.c */
 	opts.connect_tmo_ms = tmo_ms;
 	start = clock_ns();
 	status = peer_connect(p, &opts);
@@ -223,6 +224,38 @@ static void act_unknown_cid(struct peer_pdu *in)
 static void an_answer_to_no_command_is_a_protocol_error(void **state)
 {
 	expect_all(act_unknown_cid, -EPROTO, 5000, NULL);
+}
+
+/* In one piece, so that both are looked at together. */
+static void act_answer_twice(struct peer_pdu *in)
+{
+	const struct nvme_sqe *sqe = &in->pdu.cmd.sqe;
+	uint32_t dw0 = sqe->opcode == NVMF_OPCODE ? 1 : 0x20002;
+	struct nvme_tcp_rsp twice[2] = { { .hdr = { .type = NVME_TCP_RSP, .hlen = 24, .plen = htole32(24) },
+					   .cqe = { .result = htole64(dw0), .cid = sqe->cid, .sqid = htole16(in->c->qid) } } };
+
+	twice[1] = twice[0];
+	peer_sends_raw(in->c, twice, sizeof(twice));
+}
+
+/* The queue may be LIVE by then: the connect is not over, and so it is told. */
+static void a_second_answer_is_told_as_the_connects_end(void **state)
+{
+	static const struct {
+		enum at at;
+		const char *who;
+	} t[] = { { AT_CONNECT, "connect qid 0 (connect) to " },
+		  { AT_PROPERTY_SET, "connect qid 0 (init) to " },
+		  { AT_FEATURES, "connect qid 0 (" },
+		  { AT_IO_CONNECT, "connect qid 1 (connect) to " } };
+	char msg[512];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		assert_int_equal(play(t[i].at, act_answer_twice, 5000, msg, sizeof(msg)), -EPROTO);
+		assert_ptr_equal(strstr(msg, t[i].who), msg);
+		assert_non_null(strstr(msg, "which is not outstanding"));
+	}
 }
 
 static void act_term(struct peer_pdu *in)
@@ -463,6 +496,7 @@ int main(void)
 		cmocka_unit_test(a_command_from_the_target_at_any_state_is_a_protocol_error),
 		cmocka_unit_test(wrong_lengths_at_any_state_are_a_protocol_error),
 		cmocka_unit_test(an_answer_to_no_command_is_a_protocol_error),
+		cmocka_unit_test(a_second_answer_is_told_as_the_connects_end),
 		cmocka_unit_test(a_term_request_at_any_state_is_named),
 		cmocka_unit_test(a_piece_of_icresp_is_not_an_answer),
 		cmocka_unit_test(icresp_fields_are_checked_and_named),

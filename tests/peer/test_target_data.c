@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The target's data path and commands against hosts that lie about lengths, ids and order. */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -482,6 +486,36 @@ static void compare_flush_zeroes_and_discard(void **state)
 	closes(s);
 }
 
+/* The target looks at the socket again after the host has closed its side: as one that stood still meanwhile. */
+static void sends_and_leaves(struct hp *h, uint64_t slba, uint32_t nlb, const void *data)
+{
+	struct nvme_sqe sqe;
+	int on = 1;
+
+	usleep(100 * 1000);
+	setsockopt(h->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
+	hp_sqe_rw(&sqe, nvme_cmd_write, 1, slba, nlb);
+	hp_cmd(h, &sqe, data, nlb * 512);
+	shutdown(h->fd, SHUT_WR);
+	hp_expect_closed(h, NULL);
+}
+
+static void what_a_host_left_behind_is_not_carried_out(void **state)
+{
+	struct scene *s = *state;
+
+	for (uint8_t dgst = 0; dgst <= 3; dgst += 3) {
+		opens(s, dgst, 0);
+		assert_int_equal(hp_write(&s->q, 1, 0, 8, s->pattern, true), 0);
+		sends_and_leaves(&s->q, 0, 8, s->pattern + 512);
+		closes(s);
+		opens(s, dgst, 0);
+		assert_int_equal(hp_read(&s->q, 1, 0, 8, s->buf), 0);
+		assert_memory_equal(s->buf, s->pattern, 4096);
+		closes(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -499,6 +533,7 @@ int main(void)
 		cmocka_unit_test(event_requests_and_aborts_are_bounded),
 		cmocka_unit_test(namespace_events_reach_the_host),
 		cmocka_unit_test(compare_flush_zeroes_and_discard),
+		cmocka_unit_test(what_a_host_left_behind_is_not_carried_out),
 	};
 
 	return cmocka_run_group_tests_name("target data path", tests, setup, teardown);

@@ -74,11 +74,13 @@ static void buffer(struct target_req *req, uint32_t len, bool from)
 	uint32_t piece = ft.piece ? ft.piece : len ? len : 1, n = (len + piece - 1) / piece, i;
 
 	req->data_len = len;
-	req->buf = from ? NULL : malloc(len + 1);
+	req->in_place = from || !ft.block || len % ft.block ? 0 : ft.block;
+	req->buf = from ? NULL : malloc(req->in_place ? req->in_place : len + 1);
 	req->iov = n > TARGET_REQ_IOV ? calloc(n, sizeof(*req->iov)) : req->iov_inline;
 	req->iovcnt = n;
 	for (i = 0; i < n; i++)
-		req->iov[i] = (struct iovec){ (from ? ft.data : (uint8_t *)req->buf) + i * piece, min_u32(piece, len - i * piece) };
+		req->iov[i] = (struct iovec){ (from || req->in_place ? ft.data : (uint8_t *)req->buf) + i * piece,
+					      min_u32(piece, len - i * piece) };
 }
 
 static void finish(struct target_req *req)
@@ -87,7 +89,8 @@ static void finish(struct target_req *req)
 
 	if (op == FT_WRITE) {
 		ft.written = req->data_len;
-		memcpy(ft.data, req->buf, req->data_len);
+		if (!req->in_place)
+			memcpy(ft.data, req->buf, req->data_len);
 	}
 	answer(req, op == FT_READ_ERR ? 0x281 : 0);
 }
@@ -108,6 +111,11 @@ void ft_release(void)
 	ft.nr_held = 0;
 	for (i = 0; i < n; i++)
 		finish(ft.held[i]);
+}
+
+bool target_receives(struct target_queue *q, uint64_t now)
+{
+	return !q->closing;
 }
 
 bool target_req_begin(struct target_req *req)

@@ -47,6 +47,7 @@ struct fake {
 	uint8_t *data;	  /* what reads give and writes store: byte i is at [i] of every command */
 	uint32_t written; /* bytes of the last write that was executed */
 	uint32_t piece;	  /* iovec length of reads and writes; 0: one piece */
+	uint32_t block;	  /* not 0: writes of whole blocks go straight to data; piece is a multiple of it */
 };
 
 extern struct fake ft;

@@ -274,7 +274,7 @@ static void fake_endpoint_free(struct host_endpoint *ep)
 	free(ep);
 }
 
-static struct host_queue *fake_queue_alloc(struct host_endpoint *ep, uint32_t queue_size)
+static struct host_queue *fake_queue_alloc(struct host_endpoint *ep)
 {
 	struct fake_queue *fq = calloc(1, sizeof(*fq));
 
@@ -305,6 +305,7 @@ static int fake_submit(struct host_queue *q, struct host_req *req)
 
 	assert_false(fq->stopped);
 	assert_true(req->active && req->queue == q);
+	fq->f->queues[q->qid] = fq;
 	if (fq->f->no_room && q->qid)
 		return -EAGAIN;
 	cds_list_add_tail(&to_fake_req(req)->link, &fq->reqs);
@@ -317,13 +318,15 @@ static int fake_submit(struct host_queue *q, struct host_req *req)
 static void fake_queue_stop(struct host_queue *q)
 {
 	struct fake_queue *fq = to_fake_queue(q);
+	unsigned int i;
 
 	assert_int_equal(fq->f->busy, 0); /* never from inside a completion */
 	timer_cancel(q->loop, &fq->step);
 	timer_cancel(q->loop, &fq->work);
 	fq->stopped = true;
-	if (fq->f->queues[q->qid] == fq)
-		fq->f->queues[q->qid] = NULL;
+	for (i = 0; i < FAKE_MAX_QID; i++) /* an early link's number may change */
+		if (fq->f->queues[i] == fq)
+			fq->f->queues[i] = NULL;
 }
 
 static void fake_queue_free(struct host_queue *q)
@@ -333,6 +336,11 @@ static void fake_queue_free(struct host_queue *q)
 	assert_true(fq->stopped);
 	fq->f->nr_queues_alive--;
 	free(fq);
+}
+
+static bool fake_settled(struct host_endpoint *ep)
+{
+	return !ep->f->unsettled;
 }
 
 static const struct host_transport fake_transport = {
@@ -348,6 +356,7 @@ static const struct host_transport fake_transport = {
 	.submit = fake_submit,
 	.queue_stop = fake_queue_stop,
 	.queue_free = fake_queue_free,
+	.settled = fake_settled,
 };
 static const struct host_transport fake_loop = { .name = "loop" };
 static const struct host_transport *const fake_transports[] = { &fake_transport, &fake_loop, NULL };

@@ -39,6 +39,7 @@ struct fake {
 	int (*on_state)(struct fake *f, uint16_t qid, enum queue_state state); /* 0: go on; 1: be silent; < 0: fail with it */
 	enum fake_answer (*on_cmd)(struct fake *f, struct fake_queue *fq, struct host_req *req, struct nvme_cqe *cqe);
 	bool no_room;	      /* submit says -EAGAIN */
+	bool unsettled;	      /* a connection that was given up may still deliver something */
 	bool queues_scripted; /* Set Features (Number of Queues) answers queues_result, not what was asked */
 	uint32_t queues_result;
 	uint64_t cap;

@@ -362,6 +362,11 @@ static void bring_data(struct th_cmd *cmd)
 	target_req_execute(req);
 }
 
+const struct target_req *th_req(const struct th_cmd *cmd)
+{
+	return &cmd->req;
+}
+
 static void cmd_begin(struct loop_work *work)
 {
 	struct th_cmd *cmd = container_of(work, struct th_cmd, work);
@@ -375,6 +380,10 @@ static void cmd_begin(struct loop_work *work)
 	cmd->req.sgl_len = cmd->len;
 	cmd->req.queue = &tq->q;
 	cds_list_add_tail(&cmd->link, &tq->cmds);
+	if (cmd->sqe.sgl.type == NVME_SGL_TRANSPORT) { /* which no transport in memory has */
+		target_req_reject(&cmd->req, NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_SGL_INVALID_TYPE) | NVME_STATUS_DNR);
+		return;
+	}
 	if (!target_req_begin(&cmd->req))
 		return;
 	cmd->bringing = true;
@@ -517,6 +526,7 @@ struct nvme_sqe th_connect_sqe(const struct th_connect *c)
 {
 	struct nvmf_connect_cmd cmd = {
 		.opcode = NVMF_OPCODE,
+		.flags = NVME_SQE_PSDT_SGL,
 		.fctype = NVMF_CONNECT,
 		.recfmt = htole16(c->recfmt),
 		.qid = htole16(c->qid),
@@ -549,7 +559,9 @@ struct th_cpl th_connect(struct th_queue *q, const struct th_connect *c)
 
 struct nvme_sqe th_property_get_sqe(uint32_t offset, bool is64)
 {
-	struct nvmf_property_cmd cmd = { .opcode = NVMF_OPCODE, .fctype = NVMF_PROPERTY_GET, .attrib = is64, .offset = htole32(offset) };
+	struct nvmf_property_cmd cmd = {
+		.opcode = NVMF_OPCODE, .flags = NVME_SQE_PSDT_SGL, .fctype = NVMF_PROPERTY_GET, .attrib = is64, .offset = htole32(offset)
+	};
 	struct nvme_sqe sqe;
 
 	memcpy(&sqe, &cmd, sizeof(sqe));
@@ -566,9 +578,11 @@ uint64_t th_property_get(struct th_queue *q, uint32_t offset, bool is64)
 
 struct th_cpl th_property_set(struct th_queue *q, uint32_t offset, uint64_t value)
 {
-	struct nvmf_property_cmd cmd = {
-		.opcode = NVMF_OPCODE, .fctype = NVMF_PROPERTY_SET, .offset = htole32(offset), .value = htole64(value)
-	};
+	struct nvmf_property_cmd cmd = { .opcode = NVMF_OPCODE,
+					 .flags = NVME_SQE_PSDT_SGL,
+					 .fctype = NVMF_PROPERTY_SET,
+					 .offset = htole32(offset),
+					 .value = htole64(value) };
 	struct nvme_sqe sqe;
 
 	memcpy(&sqe, &cmd, sizeof(sqe));

@@ -58,7 +58,7 @@ struct target_queue *th_core(struct th_queue *q); /* while it is open */
 
 /* Sends and waits.  data, len: what the SGL describes (either way). */
 struct th_cpl th_cmd(struct th_queue *q, struct nvme_sqe sqe, void *data, uint32_t len);
-/* Sends only.  th_wait() or th_forget() it. */
+/* Sends only.  th_wait() or th_forget() it.  An SGL of type NVME_SGL_TRANSPORT is refused before it begins. */
 struct th_cmd *th_send(struct th_queue *q, struct nvme_sqe sqe, void *data, uint32_t len);
 /* As th_send(), but the answered request is not ended (the host does not read) until th_release(). */
 struct th_cmd *th_send_hold(struct th_queue *q, struct nvme_sqe sqe, void *data, uint32_t len);
@@ -67,6 +67,7 @@ struct th_cmd *th_send_slow(struct th_queue *q, struct nvme_sqe sqe, void *data,
 void th_release(struct th_cmd *cmd);
 struct th_cpl th_wait(struct th_cmd *cmd);
 bool th_done(struct th_cmd *cmd);
+const struct target_req *th_req(const struct th_cmd *cmd); /* while it is held or slow */
 /* After everything sent before on q was looked at: is cmd still unanswered? */
 bool th_held(struct th_cmd *cmd);
 void th_sync(struct th_queue *q);

@@ -385,6 +385,117 @@ static void whatever_the_order_each_ends_once_and_done_runs_once(void **state)
 	}
 }
 
+/* Three domains of ten operations each, in ops[0..29]. */
+static struct async_domain shared[3];
+static struct async_limit limit;
+
+static void shared_done(struct async_domain *d)
+{
+	nr_done++;
+	memset(d, 0xaa, sizeof(*d)); /* the limit must not know it any more */
+}
+
+static void share(uint32_t max, uint32_t concurrency)
+{
+	uint32_t i, j;
+
+	async_limit_init(&limit, max);
+	for (i = 0; i < ARRAY_SIZE(shared); i++) {
+		async_domain_init(&shared[i], concurrency, shared_done);
+		async_domain_share(&shared[i], &limit);
+	}
+	for (i = 0; i < ARRAY_SIZE(shared); i++)
+		for (j = 0; j < 10; j++)
+			async_domain_add(&shared[i], &ops[i * 10 + j].op);
+	for (i = 0; i < ARRAY_SIZE(shared); i++)
+		async_domain_close(&shared[i]);
+}
+
+static void domains_that_share_a_limit_keep_it_together(void **state)
+{
+	uint32_t i;
+
+	share(4, 0);
+	assert_int_equal(nr_running, 4);
+	assert_int_equal(last_started, 3);
+	/* A domain goes on with its own; the next ones begin as the first runs dry. */
+	for (i = 0; i < 30; i++) {
+		assert_int_equal(last_started, i + 3 < 30 ? i + 3 : 29);
+		end(&ops[i], 0);
+	}
+	assert_int_equal(most_running, 4);
+	assert_int_equal(nr_done, 3);
+	assert_int_equal(limit.nr_running, 0);
+}
+
+static void a_shared_limit_leaves_a_domain_its_own(void **state)
+{
+	uint32_t i;
+
+	share(4, 1);
+	assert_int_equal(nr_running, 3);
+	for (i = 0; i < 10; i++) {
+		end(&ops[i], 0);
+		end(&ops[10 + i], 0);
+		end(&ops[20 + i], 0);
+	}
+	assert_int_equal(most_running, 3);
+	assert_int_equal(nr_done, 3);
+}
+
+static void a_cancelled_domain_makes_room_for_those_that_share(void **state)
+{
+	uint32_t i;
+
+	for (i = 0; i < 30; i++)
+		ops[i].ends_in_cancel = true;
+	share(2, 0);
+	assert_int_equal(nr_running, 2);
+	async_domain_cancel(&shared[1], -ECANCELED); /* it only stands in line */
+	assert_int_equal(nr_done, 1);
+	assert_int_equal(nr_running, 2);
+	async_domain_cancel(&shared[0], -ECANCELED);
+	assert_int_equal(nr_done, 2);
+	assert_int_equal(nr_running, 2);
+	assert_int_equal(ops[20].starts + ops[21].starts, 2);
+	async_domain_cancel(&shared[2], -ECANCELED);
+	assert_int_equal(nr_done, 3);
+	assert_int_equal(limit.nr_running, 0);
+	assert_true(cds_list_empty(&limit.line));
+}
+
+static void whatever_the_order_a_shared_limit_holds(void **state)
+{
+	uint32_t round, i, max;
+
+	for (round = 0; round < 300; round++) {
+		reset(NULL);
+		nr_done = nr_running = most_running = 0;
+		max = (uint32_t)rand() % 5;
+		for (i = 0; i < 30; i++) {
+			ops[i].starts = 0;
+			ops[i].ends_in_start = rand() % 3 == 0;
+			ops[i].ends_in_cancel = rand() % 2;
+		}
+		share(max, (uint32_t)rand() % 4);
+		while (nr_running) {
+			i = (uint32_t)rand() % 30;
+			if (ops[i].op.state == ASYNC_RUNNING) {
+				if (rand() % 20 == 0)
+					async_domain_cancel(ops[i].op.domain, -ECANCELED);
+				else
+					end(&ops[i], rand() % 3 ? 0 : -EIO);
+			}
+			assert_true(!max || nr_running <= max);
+		}
+		assert_int_equal(nr_done, 3);
+		assert_int_equal(limit.nr_running, 0);
+		assert_true(cds_list_empty(&limit.line));
+		for (i = 0; i < 30; i++)
+			assert_true(ops[i].op.state == ASYNC_ENDED && ops[i].starts <= 1);
+	}
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, clean, reset)
 
 int main(void)
@@ -407,6 +518,10 @@ int main(void)
 		TEST(a_cancel_may_end_the_domain_from_inside),
 		TEST(an_operation_may_be_a_domain_of_its_own),
 		TEST(whatever_the_order_each_ends_once_and_done_runs_once),
+		TEST(domains_that_share_a_limit_keep_it_together),
+		TEST(a_shared_limit_leaves_a_domain_its_own),
+		TEST(a_cancelled_domain_makes_room_for_those_that_share),
+		TEST(whatever_the_order_a_shared_limit_holds),
 	};
 
 	return cmocka_run_group_tests_name("async_domain", tests, NULL, NULL);

@@ -253,6 +253,40 @@ static void a_read_beyond_the_end_of_the_file_is_out_of_range(void **state)
 	backend_close(b);
 }
 
+/* C077: what was answered with success reads back */
+static void zeroes_beyond_the_end_of_the_file_are_there_afterwards(void **state)
+{
+	struct backend *b = open_way(state, 512);
+	uint8_t *buf = aligned_alloc(4096, MIB);
+	int dealloc;
+
+	assert_non_null(buf);
+	for (dealloc = 0; dealloc < 2; dealloc++) {
+		test_fill(buf, MIB, 7);
+		assert_int_equal(test_rw(loop, b, BACKEND_WRITE, 0, buf, MIB), 0);
+		assert_int_equal(truncate(path, 65536), 0);
+		assert_int_equal(test_range(loop, b, BACKEND_ZERO, 4096, MIB / 2, dealloc), 0);
+		assert_int_equal(b->ops->size(b), MIB / 2 + 4096);
+		assert_int_equal(test_rw(loop, b, BACKEND_READ, 4096, buf, MIB / 2), 0);
+		assert_true(test_is_zero(buf, MIB / 2));
+		assert_int_equal(test_rw(loop, b, BACKEND_READ, MIB / 2, buf, 8192), 0x4080);
+	}
+	free(buf);
+	backend_close(b);
+}
+
+static void a_discard_beyond_the_end_of_the_file_is_out_of_range(void **state)
+{
+	struct backend *b = open_way(state, 512);
+
+	assert_int_equal(truncate(path, 65536), 0);
+	assert_int_equal(test_range(loop, b, BACKEND_DISCARD, 65536, 512, true), 0x4080);
+	assert_int_equal(test_range(loop, b, BACKEND_DISCARD, 65024, 1024, true), 0x4080);
+	assert_int_equal(test_range(loop, b, BACKEND_DISCARD, 0, 65536, true), 0);
+	assert_int_equal(b->ops->size(b), 65536);
+	backend_close(b);
+}
+
 /* C077 */
 static void the_size_follows_the_file_and_can_be_set(void **state)
 {
@@ -381,6 +415,27 @@ static void a_path_may_have_commas(void **state)
 	unlink(other);
 }
 
+static void a_second_writer_is_told(void **state)
+{
+	struct backend *first = open_way(state, 512), *second, *reader;
+	struct error err = { 0 };
+	char spec[128];
+
+	assert_false(first->shared);
+	snprintf(spec, sizeof(spec), "file:%s", path);
+	assert_int_equal(backend_open(spec, 512, true, &reader, &err), 0);
+	assert_false(reader->shared);
+	second = open_way(state, 512);
+	assert_true(second->shared);
+	backend_close(first);
+	backend_close(second);
+	/* Locks go with those who had them. */
+	first = open_way(state, 512);
+	assert_false(first->shared);
+	backend_close(first);
+	backend_close(reader);
+}
+
 /* In a child that may mount a file system of one megabyte: 0, or which step failed. */
 static int fill_a_small_disk(const char *way)
 {
@@ -487,6 +542,8 @@ int main(void)
 		EACH(discard_punches_a_hole_that_reads_as_zero),
 		EACH(write_zeroes_reads_as_zero),
 		EACH(a_read_beyond_the_end_of_the_file_is_out_of_range),
+		EACH(zeroes_beyond_the_end_of_the_file_are_there_afterwards),
+		EACH(a_discard_beyond_the_end_of_the_file_is_out_of_range),
 		EACH(the_size_follows_the_file_and_can_be_set),
 		EACH(a_tail_that_is_no_block_is_cut_off_with_a_notice),
 		EACH(io_inside_both_sizes_goes_on_during_a_resize),
@@ -495,6 +552,7 @@ int main(void)
 		TEST(what_is_no_disk_is_refused_with_a_sentence, "any"),
 		TEST(an_empty_file_is_no_namespace, "any"),
 		TEST(a_path_may_have_commas, "pool"),
+		{ "a_second_writer_is_told", a_second_writer_is_told, setup, teardown, ways[0] },
 		TEST(a_write_beyond_the_file_size_limit_is_efbig, "pool"),
 	};
 

@@ -60,6 +60,7 @@ static void it_takes_any_size(void **state)
 	backend_close(b);
 	test_refused("null:511", 512, -EINVAL, "less than one block");
 	test_refused("null:x", 512, -EINVAL, "a size is");
+	test_refused("null:1M,huge=on", 512, -EINVAL, "has a size and no options");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <cmocka.h>
 #include <stdlib.h>
@@ -80,6 +81,10 @@ static void mistakes_in_an_ns_name_the_key(void **state)
 	ns_refused("mem:64M,count=0", "count=: 0 is out of range");
 	ns_refused("mem:64M,nsid=4294967295", "nsid=: 4294967295 is out of range");
 	ns_refused("mem:64M,blok=512", "\"blok=512\" is not one of the keys");
+	ns_refused("mem:64M,huge", "\"huge\" is not one of the keys: huge=on|off, nsid=");
+	ns_refused("mem:64M,engine=pool", "\"engine=pool\" is not one of the keys: huge=on|off, nsid=");
+	ns_refused("mem:64M,nsid=3,huge=on", "\"huge=on\" goes right behind the size: mem:SIZE,huge=on,...");
+	ns_refused("null:64M,huge=on", "\"huge=on\" is not one of the keys: nsid=");
 	ns_refused("mem:64M,uuid=123", "uuid=: \"123\"");
 	ns_refused("64M", "is not BACKEND:ARGUMENT");
 	ns_refused("", "is not BACKEND:ARGUMENT");
@@ -215,6 +220,16 @@ static void texts_of_others_can_be_shown(void **state)
 	cleaned("cut \xe2\x82", "cut ??");
 }
 
+static void statuses_of_io_are_told_as_what_they_mean(void **state)
+{
+	char words[200];
+
+	assert_string_equal(conn_status_words(NULL, -ENODEV, words, sizeof(words)), "the namespace is gone (No such device)");
+	assert_non_null(strstr(conn_status_words(NULL, -ERANGE, words, sizeof(words)), "beyond the end of the namespace"));
+	assert_string_equal(conn_status_words(NULL, -ETIMEDOUT, words, sizeof(words)), "Connection timed out");
+	assert_non_null(strstr(conn_status_words(NULL, 0x4281, words, sizeof(words)), "sct 2 sc 81h"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +244,7 @@ int main(void)
 		cmocka_unit_test(what_was_filled_passes_the_check),
 		cmocka_unit_test(what_is_wrong_with_a_block_is_told),
 		cmocka_unit_test(texts_of_others_can_be_shown),
+		cmocka_unit_test(statuses_of_io_are_told_as_what_they_mean),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

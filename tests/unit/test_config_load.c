@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <ctype.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@
 #include "base/util.h"
 #include "nvof/nvof.h"
 #include "nvof/target.h"
+#include "target/target.h"
 
 #define NQN_A "nqn.2026-11.org.example:a"
 #define NQN_B "nqn.2026-11.org.example:b"
@@ -94,11 +96,32 @@ static const char both[] =
 	"\",\"attr\":{\"allow_any_host\":\"0\",\"serial\":\"42\",\"model\":\"m\",\"cntlid_min\":\"5\",\"cntlid_max\":\"9\"},"
 	"\"allowed_hosts\":[\"" HOST "\"],\"namespaces\":["
 	"{\"nsid\":3,\"device\":{\"path\":\"mem:1M\",\"uuid\":\"b53d6ba2-3b84-4f07-8b1e-0f4f9a3b6d51\"},\"nvof\":{\"block_size\":4096,"
-	"\"readonly\":1}},"
+	"\"readonly\":1},\"ana\":{\"grpid\":\"4\"}},"
 	"{\"nsid\":1,\"device\":{\"path\":\"null:1G\"}}]},"
 	"{\"nqn\":\"" NQN_B "\",\"attr\":{\"allow_any_host\":\"1\"},\"namespaces\":[]}],"
-	"\"ports\":[{\"portid\":7,\"addr\":{\"trtype\":\"loop\"},\"subsystems\":[\"" NQN_A "\"],"
+	"\"ports\":[{\"portid\":7,\"ana_groups\":[{\"ana\":{\"state\":\"change\"},\"grpid\":9}],\"addr\":{\"trtype\":\"loop\"},"
+	"\"subsystems\":[\"" NQN_A "\"],"
 	"\"referrals\":[{\"addr\":{\"trtype\":\"tcp\",\"adrfam\":\"ipv4\",\"traddr\":\"127.0.0.1\",\"trsvcid\":\"8009\"}}]}]}";
+
+/* Whatever the layout is. */
+static void text_has(const char *text, const char *piece)
+{
+	const char *at, *p, *q;
+
+	for (at = text; *at; at++) {
+		for (p = at, q = piece; *p && *q;) {
+			if (isspace((unsigned char)*p))
+				p++;
+			else if (isspace((unsigned char)*q))
+				q++;
+			else if (*p++ != *q++)
+				break;
+		}
+		if (!*q && p[-1] == q[-1])
+			return;
+	}
+	fail_msg("no %s", piece);
+}
 
 static void what_is_saved_loads_as_the_same(void **state)
 {
@@ -118,6 +141,11 @@ static void what_is_saved_loads_as_the_same(void **state)
 	assert_non_null(strstr(first, "\"block_size\": 4096"));
 	assert_non_null(strstr(first, "\"trsvcid\": \"8009\""));
 	assert_non_null(strstr(first, "\"portid\": 7"));
+	/* Group 4, which the list left out, is what it is in the kernel. */
+	text_has(first, "\"state\": \"optimized\" }, \"grpid\": 1");
+	text_has(first, "\"state\": \"inaccessible\" }, \"grpid\": 4");
+	text_has(first, "\"state\": \"change\" }, \"grpid\": 9");
+	text_has(first, "\"ana\": { \"grpid\": \"4\" }");
 	nvof_target_free(t);
 	t = NULL;
 	assert_int_equal(nvof_target_new(NULL, &t), 0);
@@ -186,6 +214,38 @@ static void what_fails_midway_is_taken_back(void **state)
 	free(before);
 }
 
+/* A file that lists groups makes those that it does not list inaccessible, as in the kernel: not so where they were not before. */
+static void groups_that_nobody_named_are_after_a_restart_what_they_were(void **state)
+{
+	struct nvof_ana_group group = { .grpid = 2, .state = NVOF_ANA_CHANGE };
+	struct target_port *port;
+	int round;
+
+	ok(nvof_target_listen_ana(t, "loop", &group, 1, NULL, 0));
+	for (round = 0; round < 3; round++) {
+		port = cds_list_first_entry(&t->ports, struct target_port, link);
+		assert_int_equal(target_ana_state(port, 1), NVME_ANA_STATE_OPTIMIZED);
+		assert_int_equal(target_ana_state(port, 2), NVME_ANA_STATE_CHANGE);
+		assert_int_equal(target_ana_state(port, 7), NVME_ANA_STATE_OPTIMIZED);
+		ok(nvof_target_save_config(t, file));
+		nvof_target_free(t);
+		assert_int_equal(nvof_target_new(NULL, &t), 0);
+		ok(nvof_target_load_config(t, file));
+	}
+	nvof_target_free(t);
+	assert_int_equal(nvof_target_new(NULL, &t), 0);
+	put(file,
+	    "{\"ports\":[{\"portid\":1,\"addr\":{\"trtype\":\"loop\"},\"ana_groups\":[{\"ana\":{\"state\":\"optimized\"},\"grpid\":1}]}]}");
+	for (round = 0; round < 3; round++) {
+		ok(nvof_target_load_config(t, file));
+		port = cds_list_first_entry(&t->ports, struct target_port, link);
+		assert_int_equal(target_ana_state(port, 7), NVME_ANA_STATE_INACCESSIBLE);
+		ok(nvof_target_save_config(t, file));
+		nvof_target_free(t);
+		assert_int_equal(nvof_target_new(NULL, &t), 0);
+	}
+}
+
 static void a_file_that_is_not_there_is_named(void **state)
 {
 	refused(nvof_target_load_config(t, "/nonexistent/c.json"), -ENOENT, "config /nonexistent/c.json: open: No such file");
@@ -212,6 +272,27 @@ static void a_link_and_the_mode_of_the_file_are_kept(void **state)
 	text = get(file);
 	assert_non_null(strstr(text, NQN_A));
 	free(text);
+}
+
+static void what_is_no_regular_file_is_not_replaced(void **state)
+{
+	char fifo[80], link_path[80];
+	struct stat st;
+
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	snprintf(link_path, sizeof(link_path), "%s/link-to-fifo", dir);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(symlink("fifo", link_path), 0);
+	refused(nvof_target_save_config(t, fifo), -EINVAL, "/fifo: it is a FIFO, no regular file");
+	refused(nvof_target_save_config(t, link_path), -EINVAL, "/link-to-fifo: it is a FIFO, no regular file");
+	assert_int_equal(lstat(fifo, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	refused(nvof_target_save_config(t, dir), -EISDIR, "it is a directory, no regular file");
+	refused(nvof_target_save_config(t, "/dev/null"), -EINVAL, "save config to /dev/null: it is a device, no regular file");
+	assert_int_equal(lstat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+	assert_int_equal(unlink(link_path), 0);
+	assert_int_equal(unlink(fifo), 0);
 }
 
 /* A save that can't be finished leaves the old file and nothing else. */
@@ -314,9 +395,14 @@ static void status_is_whole_while_hosts_come_and_go(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(what_is_saved_loads_as_the_same),		TEST(a_size_is_saved_as_it_is_now),
-		TEST(what_fails_midway_is_taken_back),		TEST(a_file_that_is_not_there_is_named),
-		TEST(a_link_and_the_mode_of_the_file_are_kept), TEST(a_failed_save_leaves_the_old_file),
+		TEST(what_is_saved_loads_as_the_same),
+		TEST(a_size_is_saved_as_it_is_now),
+		TEST(groups_that_nobody_named_are_after_a_restart_what_they_were),
+		TEST(what_fails_midway_is_taken_back),
+		TEST(a_file_that_is_not_there_is_named),
+		TEST(a_link_and_the_mode_of_the_file_are_kept),
+		TEST(what_is_no_regular_file_is_not_replaced),
+		TEST(a_failed_save_leaves_the_old_file),
 		TEST(status_is_whole_while_hosts_come_and_go),
 	};
 

@@ -308,7 +308,7 @@ static void silence_ends_at_the_connect_timeout_and_names_what_was_awaited(void 
 		enum queue_state state;
 		const char *name, *words;
 	} s[] = {
-		{ QUEUE_RESOLVE, "resolve", "the name did not resolve within 20000 ms" },
+		{ QUEUE_RESOLVE, "resolve", "the address did not resolve within 20000 ms" },
 		{ QUEUE_LINK, "link", "no answer to the connection request within 20000 ms" },
 		{ QUEUE_ICREQ, "icreq", "no ICResp within 20000 ms" },
 		{ QUEUE_CONNECT, "connect", "no answer to Connect within 20000 ms" },
@@ -358,8 +358,8 @@ static void a_queue_lost_behind_the_others_back_fails_the_connect(void **state)
 		while (!f->nr_connect_cbs)
 			nvof_ctx_poll(f->ctx, 1000);
 		assert_int_equal(f->connect_status, -ECONNRESET);
-		assert_contains(nvof_ctrl_errmsg(f->ctrl),
-				qid ? "qid 1 to 192.0.2.7:4420: the peer closed" : "qid 0 to 192.0.2.7:4420: the peer closed");
+		assert_contains(nvof_ctrl_errmsg(f->ctrl), qid ? "connect qid 1 (connect) to 192.0.2.7:4420: the peer closed"
+							       : "connect qid 0 (live) to 192.0.2.7:4420: the peer closed");
 		assert_int_equal(f->nr_queues_alive, 0);
 		assert_int_equal(nvof_ctrl_state(f->ctrl), NVOF_CTRL_DEAD);
 		fake_free(f);

@@ -475,6 +475,42 @@ static void a_data_digest_error_is_counted_and_ends_one_command(void **state)
 	fake_free(f);
 }
 
+/* What can't be meant is refused at once, and not found out later. */
+static void what_no_io_can_be_is_refused(void **state)
+{
+	static uint8_t buf[1024];
+	struct iovec iov[2] = { { buf, 512 }, { NULL, 512 } };
+	const unsigned int unknown[] = { ~0u, 1u << 3, 1u << 31 };
+	struct fake *f = fake_new();
+	struct nvof_hctx *hctx;
+	struct nvof_ns *ns;
+	size_t i;
+
+	assert_int_equal(fake_connect(f, 1), 0);
+	ns = open_ns(f);
+	hctx = nvof_ctrl_hctx(f->ctrl, 0);
+	for (i = 0; i < ARRAY_SIZE(unknown); i++) {
+		assert_int_equal(nvof_read(hctx, ns, 0, 1, buf, unknown[i], io_cb, NULL), -EINVAL);
+		assert_int_equal(nvof_write(hctx, ns, 0, 1, buf, unknown[i], io_cb, NULL), -EINVAL);
+		assert_int_equal(nvof_compare(hctx, ns, 0, 1, buf, unknown[i], io_cb, NULL), -EINVAL);
+		assert_int_equal(nvof_readv(hctx, ns, 0, 1, iov, 1, unknown[i], io_cb, NULL), -EINVAL);
+		assert_int_equal(nvof_write_zeroes(hctx, ns, 0, 1, unknown[i], io_cb, NULL), -EINVAL);
+		assert_int_equal(nvof_verify(hctx, ns, 0, 1, unknown[i], io_cb, NULL), -EINVAL);
+	}
+	assert_int_equal(nvof_read(hctx, ns, 0, 1, NULL, 0, io_cb, NULL), -EINVAL);
+	assert_int_equal(nvof_write(hctx, ns, 0, 1, NULL, 0, io_cb, NULL), -EINVAL);
+	assert_int_equal(nvof_readv(hctx, ns, 0, 1, NULL, 1, 0, io_cb, NULL), -EINVAL);
+	assert_int_equal(nvof_writev(hctx, ns, 0, 2, iov, 2, 0, io_cb, NULL), -EINVAL);
+	assert_int_equal(nvof_discard(hctx, ns, NULL, 1, io_cb, NULL), -EINVAL);
+	assert_int_equal(nvof_identify(f->ctrl, 1, 0, 0, 0, NULL, io_cb, NULL), -EINVAL);
+	assert_int_equal(nvof_ctx_new(NULL, NULL), -EINVAL);
+	assert_int_equal(nvof_hctx_nr_free(hctx), 127);
+	/* A flag with a name that is for another command is none of that. */
+	assert_int_equal(nvof_read_sync(hctx, ns, 0, 1, buf, NVOF_IO_DEALLOC | NVOF_IO_LR | NVOF_IO_FUA), 0);
+	nvof_ns_close(ns);
+	fake_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -492,6 +528,7 @@ int main(void)
 		cmocka_unit_test(pass_through_is_never_split_or_fused),
 		cmocka_unit_test(more_admin_commands_than_slots_are_told_to_wait),
 		cmocka_unit_test(a_data_digest_error_is_counted_and_ends_one_command),
+		cmocka_unit_test(what_no_io_can_be_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,9 @@ static void io_cb(void *arg, const struct nvof_cpl *cpl)
 		break;
 	case DO_BLOCK:
 		assert_int_equal(nvof_identify_sync(ctrl, 1, 0, buf), -EDEADLK);
+		assert_int_equal(nvof_ctx_poll(ctrl->ctx, 0), -EDEADLK);
+		assert_int_equal(nvof_ctx_poll(ctrl->ctx, -1), -EDEADLK);
+		assert_false(nvof_ctx_prepare_wait(ctrl->ctx));
 		break;
 	default:
 		break;
@@ -104,7 +107,8 @@ static void a_lost_queue_ends_every_command_once_and_the_ctrl(void **state)
 		fake_poll_ms(f, 2);
 		check_all(e, 40, -ECONNRESET);
 		assert_int_equal(nvof_ctrl_state(f->ctrl), NVOF_CTRL_DEAD);
-		assert_int_equal(f->nr_events, events + 1);
+		assert_int_equal(f->nr_events, events + 2); /* its state, and that the namespace is gone */
+		assert_int_equal(f->last_event, NVOF_EVENT_NS_REMOVED);
 		snprintf(part, sizeof(part), "qid %u to 192.0.2.7:4420: the peer closed", qids[i]);
 		assert_contains(nvof_ctrl_errmsg(f->ctrl), part);
 		assert_int_equal(f->nr_queues_alive, 0);
@@ -230,6 +234,12 @@ static void a_stuck_target_holds_a_disconnect_for_five_seconds_at_most(void **st
 	f->on_cmd = silent;
 	assert_int_equal(nvof_ctrl_disconnect(f->ctrl, end_cb, f), 0);
 	fake_poll_ms(f, 1);
+	/* Its reads have their time, new ones are refused. */
+	assert_int_equal(e[0].nr, 0);
+	assert_int_equal(nvof_read(nvof_ctrl_hctx(f->ctrl, 0), ns, 0, 1, buf, 0, io_cb, NULL), -ENOTCONN);
+	while (!e[0].nr)
+		nvof_ctx_poll(f->ctx, 1000000);
+	assert_true(clock_ns() - now >= 2 * NSEC_PER_SEC);
 	assert_int_equal(nr_ends, 0);
 	check_all(e, 4, -ECANCELED);
 	assert_in_range(f->ctrl->shutdown.timeout.deadline - now, 5 * NSEC_PER_SEC, 5 * NSEC_PER_SEC + (clock_ns() - now));
@@ -524,6 +534,101 @@ static void connect_and_disconnect_leave_nothing_behind(void **state)
 	fake_free(f);
 }
 
+static uint32_t nr_deletes, shut_before;
+static uint16_t deaf; /* a queue whose Disconnect is not answered; 0xffff: none is */
+
+static enum fake_answer see_delete(struct fake *f, struct fake_queue *fq, struct host_req *req, struct nvme_cqe *cqe)
+{
+	if (req->sqe.opcode != NVMF_OPCODE || fake_fctype(req) != NVMF_DISCONNECT)
+		return FAKE_DEFAULT;
+	assert_true(fq->q.qid > 0);
+	nr_deletes++;
+	shut_before += f->shutdown;
+	return deaf == 0xffff || deaf == fq->q.qid ? FAKE_HOLD : fake_status(cqe, fq->q.qid == 2 ? 0x4002 : 0, 0);
+}
+
+static struct fake *with_deletes(uint16_t who_is_deaf)
+{
+	struct fake *f = fake_new();
+
+	nr_deletes = shut_before = 0;
+	deaf = who_is_deaf;
+	f->id.ofcs = htole16(NVME_CTRL_OFCS_DISCONNECT);
+	f->on_cmd = see_delete;
+	assert_int_equal(fake_connect(f, 64), 0);
+	return f;
+}
+
+static void every_io_queue_is_deleted_before_the_shutdown(void **state)
+{
+	struct fake *f = with_deletes(0);
+
+	assert_int_equal(nvof_ctrl_disconnect_sync(f->ctrl), 0);
+	assert_int_equal(nr_deletes, 64);
+	assert_int_equal(shut_before, 0);
+	assert_true(f->shutdown);
+	fake_free(f);
+}
+
+static void queues_that_do_not_answer_cost_one_time_out(void **state)
+{
+	static const uint16_t who[] = { 5, 0xffff };
+	struct fake *f;
+	uint64_t start, ms;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		f = with_deletes(who[i]);
+		start = clock_ns();
+		assert_int_equal(nvof_ctrl_disconnect_sync(f->ctrl), 0);
+		ms = (clock_ns() - start) / NSEC_PER_MSEC;
+		assert_true(ms >= 900 && ms < 10000);
+		assert_int_equal(nr_deletes, 64);
+		assert_true(f->shutdown);
+		fake_free(f);
+	}
+}
+
+static void a_queue_lost_while_it_is_deleted_holds_up_nobody(void **state)
+{
+	struct fake *f = with_deletes(7);
+	uint64_t start = clock_ns();
+	int i;
+
+	assert_int_equal(nvof_ctrl_disconnect(f->ctrl, NULL, NULL), 0);
+	for (i = 0; i < 50 && nr_deletes < 64; i++)
+		fake_poll_ms(f, 1);
+	fake_fail_queue(f, 7, -ECONNRESET, "the peer closed the connection");
+	for (i = 0; i < 500 && nvof_ctrl_state(f->ctrl) != NVOF_CTRL_DEAD; i++)
+		fake_poll_ms(f, 1);
+	assert_int_equal(nvof_ctrl_state(f->ctrl), NVOF_CTRL_DEAD);
+	assert_true(clock_ns() - start < 900 * NSEC_PER_MSEC);
+	fake_free(f);
+}
+
+static void a_ctrl_freed_while_queues_are_deleted_leaves_nothing(void **state)
+{
+	struct fake *f = with_deletes(0xffff);
+
+	assert_int_equal(nvof_ctrl_disconnect(f->ctrl, NULL, NULL), 0);
+	fake_poll_ms(f, 5);
+	nvof_ctrl_free(f->ctrl);
+	f->ctrl = NULL;
+	fake_free(f);
+}
+
+static void a_ctrl_without_the_command_does_not_get_it(void **state)
+{
+	struct fake *f = fake_new();
+
+	nr_deletes = 0;
+	f->on_cmd = see_delete;
+	assert_int_equal(fake_connect(f, 4), 0);
+	assert_int_equal(nvof_ctrl_disconnect_sync(f->ctrl), 0);
+	assert_int_equal(nr_deletes, 0);
+	fake_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -546,6 +651,11 @@ int main(void)
 		cmocka_unit_test(a_ctrl_that_does_not_answer_keep_alive_is_given_up),
 		cmocka_unit_test(a_ctrl_without_keep_alive_is_left_in_peace),
 		cmocka_unit_test(connect_and_disconnect_leave_nothing_behind),
+		cmocka_unit_test(every_io_queue_is_deleted_before_the_shutdown),
+		cmocka_unit_test(queues_that_do_not_answer_cost_one_time_out),
+		cmocka_unit_test(a_queue_lost_while_it_is_deleted_holds_up_nobody),
+		cmocka_unit_test(a_ctrl_freed_while_queues_are_deleted_leaves_nothing),
+		cmocka_unit_test(a_ctrl_without_the_command_does_not_get_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,6 +236,46 @@ static void hundreds_of_ctrls_connect_at_once(void **state)
 	free(ctrls);
 }
 
+/* C172 */
+static void five_hundred_subsystems_are_connected_to_by_one_call(void **state)
+{
+	struct nvof_connect_all_opts ao;
+	struct nvof_connect_opts o;
+	struct nvof_target *t;
+	struct nvof_wave *wave;
+	struct nvof_ctx *ctx;
+	uint64_t start;
+	char nqn[64];
+	int i;
+
+	assert_int_equal(target_start("loop", &t), 0);
+	for (i = 1; i < NR_CTRLS; i++) {
+		snprintf(nqn, sizeof(nqn), NQN "-%d", i);
+		assert_int_equal(nvof_target_add_subsys(t, nqn, NULL), 0);
+	}
+	assert_int_equal(nvof_ctx_new(NULL, &ctx), 0);
+	opts_init(&o, NULL);
+	o.transport = "loop";
+	o.traddr = NULL;
+	o.loop_target = t;
+	o.subsysnqn = NULL;
+	o.nr_io_queues = 2;
+	o.queue_size = 16;
+	o.connect_tmo_ms = 60000;
+	nvof_connect_all_opts_init(&ao);
+	ao.connect = &o;
+	start = clock_ns();
+	assert_int_equal(nvof_connect_all_sync(ctx, &ao, &wave), 0);
+	print_message("# %d ctrls in %llu ms\n", NR_CTRLS, (unsigned long long)((clock_ns() - start) / NSEC_PER_MSEC));
+	assert_int_equal(nvof_wave_nr_results(wave), NR_CTRLS);
+	assert_int_equal(nvof_wave_count(wave, NVOF_OUTCOME_CONNECTED), NR_CTRLS);
+	nvof_wave_free(wave);
+	assert_int_equal(nvof_connect_all_sync(ctx, &ao, &wave), 0);
+	assert_int_equal(nvof_wave_count(wave, NVOF_OUTCOME_ALREADY), NR_CTRLS);
+	nvof_ctx_free(ctx);
+	nvof_target_free(t);
+}
+
 /* ---- a dead one ---- */
 
 /* An address where nobody answers: a listener whose backlog is full.  Returns its descriptor. */
@@ -326,6 +366,7 @@ int main(void)
 		cmocka_unit_test(two_that_are_host_and_target_connect_to_one_another_at_once),
 		cmocka_unit_test(the_five_hundredth_ctrl_costs_what_the_first_did),
 		cmocka_unit_test(hundreds_of_ctrls_connect_at_once),
+		cmocka_unit_test(five_hundred_subsystems_are_connected_to_by_one_call),
 		cmocka_unit_test(a_dead_address_ends_in_time_and_holds_up_nobody),
 	};
 

@@ -3,6 +3,8 @@
 #include "host_fake.h"
 
 #include <errno.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +120,8 @@ static void numbers_out_of_range_are_named(void **state)
 	fake_opts(f, &o);
 	o.size = sizeof(o) + 8;
 	refused(f, &o, "size");
+	o.size = 3;
+	refused(f, &o, "nvof_connect_opts: size 3 is not one that this library knows");
 	fake_free(f);
 }
 
@@ -262,6 +266,34 @@ static void a_made_up_host_nqn_is_valid_and_stable(void **state)
 	free(a);
 }
 
+/* Rather no identity than another one: with a stored NQN that can't be read now we would be somebody else. */
+static void without_descriptors_a_host_has_no_identity(void **state)
+{
+	struct nvof_connect_opts o;
+	struct fake *f = fake_new();
+	struct rlimit limit, few;
+	struct nvof_ctrl *ctrl;
+	int fd = dup(0);
+
+	fake_opts(f, &o);
+	o.hostnqn = NULL;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	close(fd);
+	few = limit;
+	few.rlim_cur = (rlim_t)fd;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	errno = 0;
+	assert_null(nvof_hostnqn_default());
+	assert_int_equal(errno, EMFILE);
+	errno = 0;
+	assert_null(nvof_hostid_default(FAKE_HOSTNQN));
+	assert_int_equal(errno, EMFILE);
+	assert_int_equal(nvof_ctrl_connect(f->ctx, &o, fake_connect_cb, f, &ctrl), -EMFILE);
+	assert_contains(nvof_ctx_errmsg(f->ctx), "hostnqn: none was given, and this machine's can't be read: Too many open files");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	fake_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +306,7 @@ int main(void)
 		cmocka_unit_test(a_pairing_that_contradicts_a_live_connection_is_refused),
 		cmocka_unit_test(the_host_id_follows_the_rules),
 		cmocka_unit_test(a_made_up_host_nqn_is_valid_and_stable),
+		cmocka_unit_test(without_descriptors_a_host_has_no_identity),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -391,10 +391,18 @@ static int count_entries(const char *folder)
 	return n;
 }
 
+static void scan_ended(void *arg, int status)
+{
+	int *nr = arg;
+
+	assert_true(status == 0 || status == -ECANCELED);
+	++*nr;
+}
+
 /* C092 */
 static void many_connects_and_disconnects_leave_the_target_empty(struct world *w)
 {
-	int i, fds = 0, threads = 0;
+	int i, j, fds = 0, threads = 0, nr_scans = 0, nr_ended = 0;
 	char *status;
 
 	for (i = 3; i <= 64; i++)
@@ -409,6 +417,13 @@ static void many_connects_and_disconnects_leave_the_target_empty(struct world *w
 			assert_int_equal(n, 64);
 			free(nsids);
 		}
+		/* Somewhere in the middle of it. */
+		if (i % 4) {
+			assert_int_equal(nvof_ns_scan(ctrl, scan_ended, &nr_ended), 0);
+			nr_scans++;
+			for (j = 0; j < i % 9; j++)
+				nvof_ctx_poll(w->ctx, 100);
+		}
 		if (i == 100) {
 			fds = count_entries("/proc/self/fd");
 			threads = count_entries("/proc/self/task");
@@ -416,6 +431,7 @@ static void many_connects_and_disconnects_leave_the_target_empty(struct world *w
 		if (i % 2)
 			assert_int_equal(nvof_ctrl_disconnect_sync(ctrl), 0);
 		nvof_ctrl_free(ctrl);
+		assert_int_equal(nr_ended, nr_scans);
 	}
 	{
 		struct nvof_ctrl *ctrl = connected(w);

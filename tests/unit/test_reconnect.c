@@ -154,7 +154,7 @@ static void on_event(void *arg, struct nvof_ctrl *ctrl, const struct nvof_event 
 	w->nr_resetting += nvof_ctrl_state(ctrl) == NVOF_CTRL_RESETTING;
 }
 
-static struct world *world_new(unsigned int nr_queues, unsigned int queue_size)
+static struct world *world_new(unsigned int nr_queues, unsigned int queue_size, unsigned int queues_per_hctx, unsigned int io_threads)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	struct nvof_connect_opts o;
@@ -176,6 +176,8 @@ static struct world *world_new(unsigned int nr_queues, unsigned int queue_size)
 	o.hostnqn = HOSTNQN;
 	o.nr_io_queues = MAX_HCTX;
 	o.queue_size = queue_size;
+	o.queues_per_hctx = queues_per_hctx;
+	o.io_threads = io_threads;
 	o.ctrl_loss_tmo_ms = -1;
 	o.reconnect_delay_ms = 5;
 	o.event = on_event;
@@ -206,17 +208,25 @@ static void wait_live(struct world *w, int nr)
 	}
 }
 
-static void cycles(unsigned int queue_size)
+/* NVOF_TEST_CYCLES makes it longer. */
+static int nr_cycles(void)
+{
+	const char *more = getenv("NVOF_TEST_CYCLES");
+
+	return more ? atoi(more) : NR_CYCLES;
+}
+
+static void cycles(unsigned int queue_size, unsigned int queues_per_hctx, unsigned int io_threads)
 {
 	static const unsigned int counts[] = { 3, 8, 1, 16, 8 };
-	struct world *w = world_new(8, queue_size);
+	struct world *w = world_new(8, queue_size, queues_per_hctx, io_threads);
 	struct nvof_ctrl_stats stats;
-	int k;
+	int k, nr = nr_cycles();
 
 	assert_int_equal(nvof_ctrl_nr_io_queues(w->ctrl), 8);
 	start_idle(w);
 	run(w, 200);
-	for (k = 0; k < NR_CYCLES; k++) {
+	for (k = 0; k < nr; k++) {
 		nvof_target_free(w->t);
 		if (k % 3 == 0) /* attempts that find nobody */
 			nvof_ctx_poll(w->ctx, 2000);
@@ -226,9 +236,9 @@ static void cycles(unsigned int queue_size)
 		run(w, 200);
 	}
 	nvof_ctrl_stats(w->ctrl, &stats);
-	assert_int_equal(stats.nr_reconnects, NR_CYCLES);
-	assert_true(stats.nr_retries > NR_CYCLES);
-	assert_int_equal(w->nr_resetting, NR_CYCLES);
+	assert_int_equal(stats.nr_reconnects, nr);
+	assert_true(stats.nr_retries > (uint64_t)nr);
+	assert_int_equal(w->nr_resetting, nr);
 	nvof_ctrl_reset(w->ctrl);
 	wait_live(w, k + 2);
 	run(w, 200);
@@ -238,13 +248,166 @@ static void cycles(unsigned int queue_size)
 
 static void io_survives_targets_that_grant_other_numbers_of_queues(void **state)
 {
-	cycles(128);
+	cycles(128, 1, 0);
 }
 
 /* Each hctx fills its queue: what was held does not fit a shared one at once. */
 static void the_same_with_full_queues(void **state)
 {
-	cycles(PER_HCTX + 1);
+	cycles(PER_HCTX + 1, 1, 0);
+}
+
+static void the_same_with_groups_of_queues(void **state)
+{
+	cycles(PER_HCTX + 1, 3, 0);
+}
+
+static void the_same_with_io_threads(void **state)
+{
+	cycles(128, 1, 3);
+}
+
+static void the_same_with_groups_of_full_queues_on_io_threads(void **state)
+{
+	cycles(PER_HCTX + 1, 3, 2);
+}
+
+static void drop_queue(struct world *w, unsigned int qid)
+{
+	char spec[64];
+
+	snprintf(spec, sizeof(spec), "on=io,qid=%u,drop,count=1", qid);
+	assert_int_equal(nvof_target_add_fault(w->t, spec), 0);
+}
+
+static void run_until_renewed(struct world *w, uint64_t nr)
+{
+	struct nvof_ctrl_stats stats = { 0 };
+	int i;
+
+	for (i = 0; stats.nr_renewals < nr; i++) {
+		assert_true(i < 1000);
+		run(w, 20);
+		nvof_ctrl_stats(w->ctrl, &stats);
+	}
+	assert_int_equal(stats.nr_renewals, nr);
+	assert_int_equal(stats.nr_reconnects, 0);
+}
+
+static void lose_queues_alone(unsigned int io_threads)
+{
+	static const unsigned int per_hctx[] = { 1, 4, 8 };
+	unsigned int g, k;
+
+	for (g = 0; g < 3; g++) {
+		struct world *w = world_new(8, 128, per_hctx[g], io_threads);
+
+		start_idle(w);
+		for (k = 0; k < 40; k++) {
+			/* In a group one can't know which queues have work. */
+			if (per_hctx[g] == 1)
+				drop_queue(w, 1 + k % 8);
+			else
+				assert_int_equal(nvof_target_add_fault(w->t, "on=io,qid=io,drop,count=1"), 0);
+			run_until_renewed(w, k + 1);
+			assert_int_equal(nvof_ctrl_nr_io_queues(w->ctrl), 8);
+		}
+		assert_int_equal(w->nr_resetting, 0);
+		w->over = true;
+		world_free(w);
+	}
+}
+
+static void a_queue_lost_alone_comes_back_alone(void **state)
+{
+	lose_queues_alone(0);
+}
+
+static void a_queue_of_an_io_thread_lost_alone_comes_back_alone(void **state)
+{
+	lose_queues_alone(3);
+}
+
+static void lose_several_queues(unsigned int io_threads)
+{
+	struct world *w = world_new(8, PER_HCTX + 1, 1, io_threads);
+	unsigned int k, qid;
+
+	start_idle(w);
+	for (k = 0; k < 20; k++) {
+		for (qid = 1 + k % 2; qid <= 8; qid += 2)
+			drop_queue(w, qid);
+		run_until_renewed(w, 4 * (k + 1));
+	}
+	assert_int_equal(w->nr_resetting, 0);
+	w->over = true;
+	world_free(w);
+}
+
+static void several_queues_may_be_lost_at_once(void **state)
+{
+	lose_several_queues(0);
+}
+
+static void several_queues_of_io_threads_may_be_lost_at_once(void **state)
+{
+	lose_several_queues(2);
+}
+
+static void lose_a_queue_for_good(unsigned int io_threads)
+{
+	static const char *const faults[] = { "on=connect,qid=2,status=1:81h,count=1", "on=connect,qid=2,drop,count=1" };
+	struct nvof_ctrl_stats stats;
+	struct world *w;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		w = world_new(8, 128, 1, io_threads);
+		start_idle(w);
+		run(w, 100);
+		assert_int_equal(nvof_target_add_fault(w->t, faults[i]), 0);
+		drop_queue(w, 2);
+		wait_live(w, 2);
+		run(w, 200);
+		nvof_ctrl_stats(w->ctrl, &stats);
+		assert_int_equal(stats.nr_reconnects, 1);
+		assert_int_equal(stats.nr_renewals, 0);
+		w->over = true;
+		world_free(w);
+	}
+}
+
+static void a_queue_that_does_not_come_back_resets_the_ctrl(void **state)
+{
+	lose_a_queue_for_good(0);
+}
+
+static void a_queue_of_an_io_thread_that_does_not_come_back_resets_the_ctrl(void **state)
+{
+	lose_a_queue_for_good(3);
+}
+
+static void disconnect_while_renewing(unsigned int io_threads)
+{
+	struct world *w = world_new(8, 128, 1, io_threads);
+	unsigned int i;
+
+	start_idle(w);
+	run(w, 100);
+	assert_int_equal(nvof_target_add_fault(w->t, "on=connect,qid=3,delay=2s"), 0);
+	drop_queue(w, 3);
+	run(w, 500);
+	w->over = true;
+	nvof_ctrl_disconnect_sync(w->ctrl);
+	for (i = 0; i < MAX_HCTX * PER_HCTX; i++)
+		assert_false(w->places[i].flying);
+	world_free(w);
+}
+
+static void a_disconnect_while_a_queue_is_renewed_ends_all_io(void **state)
+{
+	disconnect_while_renewing(0);
+	disconnect_while_renewing(16);
 }
 
 int main(void)
@@ -252,6 +415,16 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(io_survives_targets_that_grant_other_numbers_of_queues),
 		cmocka_unit_test(the_same_with_full_queues),
+		cmocka_unit_test(the_same_with_groups_of_queues),
+		cmocka_unit_test(the_same_with_io_threads),
+		cmocka_unit_test(the_same_with_groups_of_full_queues_on_io_threads),
+		cmocka_unit_test(a_queue_lost_alone_comes_back_alone),
+		cmocka_unit_test(a_queue_of_an_io_thread_lost_alone_comes_back_alone),
+		cmocka_unit_test(several_queues_may_be_lost_at_once),
+		cmocka_unit_test(several_queues_of_io_threads_may_be_lost_at_once),
+		cmocka_unit_test(a_queue_that_does_not_come_back_resets_the_ctrl),
+		cmocka_unit_test(a_queue_of_an_io_thread_that_does_not_come_back_resets_the_ctrl),
+		cmocka_unit_test(a_disconnect_while_a_queue_is_renewed_ends_all_io),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,11 +161,36 @@ static void poll_ms(struct nvof_ctx *ctx, unsigned int ms)
 	} while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < (long)ms);
 }
 
+static struct nvof_target *mem_target(void)
+{
+	struct nvof_subsys_opts so;
+	struct nvof_target_ns_opts no;
+	struct nvof_target *t;
+
+	assert_int_equal(nvof_target_new(NULL, &t), 0);
+	nvof_subsys_opts_init(&so);
+	assert_int_equal(nvof_target_add_subsys(t, NQN, &so), 0);
+	nvof_target_ns_opts_init(&no);
+	no.backend = "mem:1M";
+	assert_int_equal(nvof_target_add_ns(t, NQN, &no, NULL), 0);
+	return t;
+}
+
+static void connect_opts(struct nvof_connect_opts *o, const char *port)
+{
+	nvof_connect_opts_init(o);
+	o->traddr = "127.0.0.1";
+	o->trsvcid = port;
+	o->subsysnqn = NQN;
+	o->hostnqn = HOSTNQN;
+	o->nr_io_queues = 1;
+	o->io_tmo_ms = 200;
+	o->keep_alive_tmo_ms = 60000;
+}
+
 static void a_write_is_sent_again_only_when_the_old_connection_is_settled(void **state)
 {
 	struct nvof_target *t;
-	struct nvof_subsys_opts so;
-	struct nvof_target_ns_opts no;
 	struct nvof_connect_opts o;
 	struct nvof_ctx *ctx;
 	struct nvof_ctrl *ctrl;
@@ -177,24 +202,12 @@ static void a_write_is_sent_again_only_when_the_old_connection_is_settled(void *
 
 	memset(one, 1, sizeof(one));
 	memset(two, 2, sizeof(two));
-	assert_int_equal(nvof_target_new(NULL, &t), 0);
-	nvof_subsys_opts_init(&so);
-	assert_int_equal(nvof_target_add_subsys(t, NQN, &so), 0);
-	nvof_target_ns_opts_init(&no);
-	no.backend = "mem:1M";
-	assert_int_equal(nvof_target_add_ns(t, NQN, &no, NULL), 0);
+	t = mem_target();
 	assert_int_equal(nvof_target_listen(t, "tcp:127.0.0.1:0", addr, sizeof(addr)), 0);
 	snprintf(port, sizeof(port), "%u", wire_start(&wire, (uint16_t)atoi(strrchr(addr, ':') + 1)));
 
 	assert_int_equal(nvof_ctx_new(NULL, &ctx), 0);
-	nvof_connect_opts_init(&o);
-	o.traddr = "127.0.0.1";
-	o.trsvcid = port;
-	o.subsysnqn = NQN;
-	o.hostnqn = HOSTNQN;
-	o.nr_io_queues = 1;
-	o.io_tmo_ms = 200;
-	o.keep_alive_tmo_ms = 60000;
+	connect_opts(&o, port);
 	o.ctrl_loss_tmo_ms = -1;
 	o.reconnect_delay_ms = 5;
 	o.event = on_event;
@@ -234,9 +247,75 @@ static void a_write_is_sent_again_only_when_the_old_connection_is_settled(void *
 	nvof_target_free(t);
 }
 
+/* Two listeners: the first path goes by the wire, the second one does not. */
+static void a_write_goes_by_another_path_only_when_the_old_connection_is_settled(void **state)
+{
+	struct nvof_target *t;
+	struct nvof_connect_opts o;
+	struct nvof_ctx *ctx;
+	struct nvof_ctrl *first, *second;
+	struct nvof_subsystem *subsys;
+	struct nvof_path path;
+	struct nvof_hctx *hctx;
+	struct nvof_ns *ns;
+	struct wire wire;
+	char addr[128], port[16], direct[16];
+	uint8_t one[512], two[512], zero[512] = { 0 }, buf[512];
+	int done = 0, i;
+
+	memset(one, 1, sizeof(one));
+	memset(two, 2, sizeof(two));
+	t = mem_target();
+	assert_int_equal(nvof_target_listen(t, "tcp:127.0.0.1:0", addr, sizeof(addr)), 0);
+	snprintf(port, sizeof(port), "%u", wire_start(&wire, (uint16_t)atoi(strrchr(addr, ':') + 1)));
+	assert_int_equal(nvof_target_listen(t, "tcp:127.0.0.1:0", addr, sizeof(addr)), 0);
+	snprintf(direct, sizeof(direct), "%s", strrchr(addr, ':') + 1);
+
+	assert_int_equal(nvof_ctx_new(NULL, &ctx), 0);
+	connect_opts(&o, port);
+	assert_int_equal(nvof_ctrl_connect_sync(ctx, &o, &first), 0);
+	o.trsvcid = direct;
+	assert_int_equal(nvof_ctrl_connect_sync(ctx, &o, &second), 0);
+	subsys = nvof_ctrl_subsystem(first);
+	assert_int_equal(nvof_subsystem_scan_sync(subsys), 0);
+	ns = nvof_subsystem_ns(subsys, 1);
+	hctx = nvof_subsystem_hctx(subsys, 0);
+
+	wire.nr_held = MAX_PAIRS;
+	poll_ms(ctx, 50);
+	assert_int_equal(nvof_write(hctx, ns, 0, 1, one, 0, count, &done), 0);
+	assert_true(nvof_ns_path(ns, 0, &path) && path.nr_active == 1);
+	for (i = 0; nvof_ctrl_state(first) == NVOF_CTRL_LIVE; i++) {
+		assert_true(i < 1000);
+		poll_ms(ctx, 10);
+	}
+	/* The other path is there, and takes what comes. */
+	assert_int_equal(nvof_write_sync(hctx, ns, 1, 1, two, 0), 0);
+	poll_ms(ctx, 300);
+	assert_int_equal(done, 0);
+	assert_int_equal(nvof_read_sync(hctx, ns, 0, 1, buf, 0), 0);
+	assert_memory_equal(buf, zero, sizeof(buf));
+
+	wire.nr_held = 0;
+	for (i = 0; !done; i++) {
+		assert_true(i < 1000);
+		poll_ms(ctx, 10);
+	}
+	assert_int_equal(nvof_write_sync(hctx, ns, 0, 1, two, 0), 0);
+	poll_ms(ctx, 50);
+	assert_int_equal(nvof_read_sync(hctx, ns, 0, 1, buf, 0), 0);
+	assert_memory_equal(buf, two, sizeof(buf));
+	assert_int_equal(done, 1);
+
+	nvof_ctx_free(ctx);
+	wire_stop(&wire);
+	nvof_target_free(t);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_write_goes_by_another_path_only_when_the_old_connection_is_settled),
 		cmocka_unit_test(a_write_is_sent_again_only_when_the_old_connection_is_settled),
 	};
 

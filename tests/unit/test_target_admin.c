@@ -94,7 +94,7 @@ static void identify_ctrl_says_what_hosts_insist_on(void **state)
 	assert_int_equal(id->cntrltype, NVME_CTRL_CNTRLTYPE_IO);
 	assert_int_equal(id->sqes, 0x66);
 	assert_int_equal(id->cqes, 0x44);
-	assert_int_equal(id->cmic & NVME_CTRL_CMIC_MULTI_ANA_REPORTING, 0);
+	assert_int_equal(id->cmic & NVME_CTRL_CMIC_MULTI_ANA_REPORTING, NVME_CTRL_CMIC_MULTI_ANA_REPORTING);
 	assert_int_not_equal(le32toh(id->ctratt) & NVME_CTRL_CTRATT_TBKAS, 0);
 	assert_true(le32toh(id->mnan) <= le32toh(id->nn)); /* C008 */
 	assert_int_equal(id->vwc & 1, 0);		   /* memory has no volatile cache of its own */
@@ -198,6 +198,9 @@ static void prps_and_fused_commands_are_refused(void **state)
 	assert_status(th_cmd(admin, sqe, page, 4096), ST(INVALID_FIELD));
 	sqe.flags = NVME_SQE_PSDT_SGL | 1;
 	assert_status(th_cmd(admin, sqe, page, 4096), ST(INVALID_FIELD));
+	sqe = th_property_get_sqe(NVME_REG_CSTS, false);
+	sqe.flags |= 2;
+	assert_status(th_cmd(admin, sqe, NULL, 0), ST(INVALID_FIELD));
 }
 
 /* ---- logs ---- */
@@ -224,7 +227,7 @@ static void logs_have_their_sizes_and_end_in_zeroes(void **state)
 static void bad_log_requests_are_refused(void **state)
 {
 	assert_status(th_get_log(admin, 0x06, false, 0, page, 512), ST_CMD(INVALID_LOG_PAGE));
-	assert_status(th_get_log(admin, NVME_LOG_LID_ANA, false, 0, page, 512), ST_CMD(INVALID_LOG_PAGE));
+	assert_status(th_get_log(admin, NVME_LOG_LID_PERSISTENT_EVENT, false, 0, page, 512), ST_CMD(INVALID_LOG_PAGE));
 	assert_status(th_get_log(admin, NVME_LOG_LID_DISCOVER, false, 0, page, 512), ST_CMD(INVALID_LOG_PAGE));
 	assert_status(th_get_log(admin, NVME_LOG_LID_SMART, false, 2, page, 512), ST(INVALID_FIELD));
 	assert_status(th_get_log(admin, NVME_LOG_LID_SMART, false, 516, page, 512), ST(INVALID_FIELD));

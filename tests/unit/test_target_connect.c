@@ -2,6 +2,7 @@
 /* Fabrics Connect, as the target answers it. */
 #include "target_host.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define INVALID_PARAM ST_CMD(CONNECT_INVALID_PARAM)
@@ -77,6 +78,40 @@ static void host_identity_that_is_no_identity_is_refused_by_field(void **state)
 	no_ctrl_is_left();
 }
 
+static void log_keep(void *arg, enum nvof_log_level level, const char *msg)
+{
+	snprintf(arg, 400, "%s", msg);
+}
+
+static void the_log_says_which_field_and_the_status_in_words(void **state)
+{
+	struct th_connect c = th_connect_admin();
+	struct nvmf_connect_data data;
+	struct nvof_target_opts opts;
+	struct nvof_target *saved = t;
+	char told[400] = "";
+
+	nvof_target_opts_init(&opts);
+	opts.log = log_keep;
+	opts.log_arg = told;
+	opts.log_level = NVOF_LOG_WARN;
+	t = th_target_opts(&opts);
+	th_connect_data(&c, &data);
+	memset(data.hostnqn, 'x', sizeof(data.hostnqn));
+	refused_at(&c, &data, IATTR_DATA | 512);
+	assert_non_null(
+		strstr(told, "Connect qid 0 refused: Connect Invalid Parameters (sct 1 sc 82h, DNR): hostnqn: the NQN is not terminated"));
+	th_connect_data(&c, &data);
+	memset(data.subsysnqn, 'x', sizeof(data.subsysnqn));
+	refused_at(&c, &data, IATTR_DATA | 256);
+	assert_non_null(strstr(told, "subsysnqn: the NQN is not terminated"));
+	c.recfmt = 1;
+	refused(&c, ST_CMD(CONNECT_FORMAT), 0);
+	assert_non_null(strstr(told, "h, DNR): unknown record format"));
+	nvof_target_free(t);
+	t = saved;
+}
+
 /* C150 */
 static void each_refusal_has_its_status_and_field(void **state)
 {
@@ -100,6 +135,24 @@ static void each_refusal_has_its_status_and_field(void **state)
 	c = th_connect_admin();
 	c.sqsize = 666; /* the transport has no memory for it */
 	refused(&c, NVME_STATUS(NVME_SCT_CMD_SPECIFIC, NVME_SC_CONNECT_CTRL_BUSY), 0);
+	no_ctrl_is_left();
+}
+
+static void a_connect_that_is_fused_or_has_prps_is_refused(void **state)
+{
+	static const uint8_t flags[] = { 0, NVME_SQE_PSDT_SGL | 1, NVME_SQE_PSDT_SGL | 2, 0x80, 0xc0 };
+	struct th_connect c = th_connect_admin();
+	struct nvmf_connect_data data;
+
+	for (size_t i = 0; i < sizeof(flags); i++) {
+		struct th_queue *q = th_open(t);
+		struct nvme_sqe sqe = th_connect_sqe(&c);
+
+		th_connect_data(&c, &data);
+		sqe.flags = flags[i];
+		assert_status(th_cmd(q, sqe, &data, sizeof(data)), ST(INVALID_FIELD));
+		th_close(q);
+	}
 	no_ctrl_is_left();
 }
 
@@ -355,6 +408,48 @@ static void a_host_that_overfills_its_queue_loses_its_association(void **state)
 	th_close(admin);
 }
 
+/* C039; a fault keeps commands, of a queue that holds four. */
+static void overfill(uint32_t waiting, int nr_kept, struct nvme_sqe last, int last_status)
+{
+	struct th_cmd *cmd[5];
+	uint16_t cntlid;
+	struct th_queue *admin = th_admin(t, &cntlid), *io = th_open(t);
+	struct th_connect c = th_connect_io(1, cntlid);
+
+	c.sqsize = 3;
+	assert_status(th_connect(io, &c), 0);
+	assert_int_equal(nvof_target_add_fault(t, "on=io,ignore"), 0);
+	th_core(io)->nr_waiting = waiting; /* its thread sleeps */
+	for (int i = 0; i < nr_kept - 1; i++)
+		cmd[i] = th_send(io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0);
+	if (last_status)
+		assert_status(th_cmd(io, last, NULL, 0), last_status);
+	cmd[nr_kept - 1] = th_send(io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0);
+	th_sync(io);
+	assert_false(th_closed(io));
+	cmd[nr_kept] = th_send(io, last, NULL, 0);
+	th_wait_closed(io);
+	th_wait_closed(admin);
+	for (int i = 0; i <= nr_kept; i++)
+		assert_status(th_wait(cmd[i]), 0xffff);
+	nvof_target_clear_faults(t);
+	th_close(io);
+	th_close(admin);
+}
+
+static void bad_sgls_overfill_a_queue_like_any_command(void **state)
+{
+	struct nvme_sqe bad = th_sqe(nvme_cmd_flush, 1, 0, 0, 0);
+
+	bad.sgl.type = NVME_SGL_TRANSPORT;
+	overfill(0, 4, bad, 0x4011);
+}
+
+static void what_waits_in_the_transport_counts_like_any_command(void **state)
+{
+	overfill(2, 2, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), 0);
+}
+
 static void ctrl_ids_are_unique_and_rest_before_they_come_again(void **state)
 {
 	struct th_queue *a, *b;
@@ -413,7 +508,7 @@ static void losing_the_admin_queue_closes_the_io_queues(void **state)
 
 static void disconnect_closes_that_io_queue_alone(void **state)
 {
-	struct nvmf_disconnect_cmd cmd = { .opcode = NVMF_OPCODE, .fctype = NVMF_DISCONNECT };
+	struct nvmf_disconnect_cmd cmd = { .opcode = NVMF_OPCODE, .flags = NVME_SQE_PSDT_SGL, .fctype = NVMF_DISCONNECT };
 	struct th_queue *admin, *io[2];
 	struct nvme_sqe sqe;
 	uint16_t cntlid;
@@ -438,6 +533,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(host_identity_that_is_no_identity_is_refused_by_field),
 		cmocka_unit_test(each_refusal_has_its_status_and_field),
+		cmocka_unit_test(the_log_says_which_field_and_the_status_in_words),
+		cmocka_unit_test(a_connect_that_is_fused_or_has_prps_is_refused),
 		cmocka_unit_test(small_io_queues_leave_the_admin_queue_its_size),
 		cmocka_unit_test(a_host_that_is_not_on_the_list_is_an_invalid_host),
 		cmocka_unit_test(an_io_queue_must_match_its_admin_queue),
@@ -452,6 +549,8 @@ int main(void)
 		cmocka_unit_test(sq_flow_control_is_turned_off_when_asked),
 		cmocka_unit_test(sqhd_goes_round_with_the_queue),
 		cmocka_unit_test(a_host_that_overfills_its_queue_loses_its_association),
+		cmocka_unit_test(bad_sgls_overfill_a_queue_like_any_command),
+		cmocka_unit_test(what_waits_in_the_transport_counts_like_any_command),
 		cmocka_unit_test(ctrl_ids_are_unique_and_rest_before_they_come_again),
 		cmocka_unit_test(a_subsystem_out_of_ctrl_ids_is_busy),
 		cmocka_unit_test(losing_the_admin_queue_closes_the_io_queues),

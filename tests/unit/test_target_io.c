@@ -54,6 +54,15 @@ static int setup(void **state)
 	return 0;
 }
 
+/* The transport puts data straight into memory. */
+static int setup_in_place(void **state)
+{
+	int ret = setup(state);
+
+	th_core(io)->writes_in_place = true;
+	return ret;
+}
+
 static int teardown(void **state)
 {
 	th_close(io);
@@ -89,6 +98,49 @@ static void what_is_written_is_read(void **state)
 }
 
 /* C086 */
+static bool went_in_place(uint32_t nsid, uint8_t opcode)
+{
+	struct th_cmd *cmd = th_send_slow(io, th_rw(opcode, nsid, 1, 8), buf, 8 * 512);
+	bool in_place;
+
+	th_sync(io);
+	in_place = th_req(cmd)->in_place;
+	th_release(cmd);
+	th_wait(cmd);
+	return in_place;
+}
+
+static void only_writes_to_memory_go_in_place(void **state)
+{
+	assert_true(went_in_place(MEM, nvme_cmd_write));
+	assert_false(went_in_place(MEM, nvme_cmd_compare));
+	assert_false(went_in_place(FILE_, nvme_cmd_write));
+	assert_false(went_in_place(NULL_, nvme_cmd_write));
+	assert_int_equal(nvof_target_add_fault(t, "on=connect,delay=1ms"), 0);
+	assert_false(went_in_place(MEM, nvme_cmd_write));
+	nvof_target_clear_faults(t);
+	assert_true(went_in_place(MEM, nvme_cmd_write));
+}
+
+static void a_write_that_a_fault_fails_writes_nothing(void **state)
+{
+	assert_int_equal(nvof_target_add_fault(t, "on=io,opcode=1,status=0:4h"), 0);
+	assert_int_not_equal(rw(nvme_cmd_write, MEM, 0, 8, buf, 8 * 512), 0);
+	assert_int_equal(rw(nvme_cmd_read, MEM, 0, 8, back, 8 * 512), 0);
+	memset(buf, 0, 8 * 512);
+	assert_memory_equal(back, buf, 8 * 512);
+}
+
+static void a_write_in_place_to_a_removed_namespace_fails(void **state)
+{
+	struct th_cmd *cmd = th_send_slow(io, th_rw(nvme_cmd_write, MEM, 0, 8), buf, 8 * 512);
+
+	th_sync(io);
+	assert_int_equal(nvof_target_remove_ns(t, SUBNQN, MEM), 0);
+	th_release(cmd);
+	assert_status(th_wait(cmd), ST(INVALID_NS));
+}
+
 static void nothing_reaches_past_the_end(void **state)
 {
 	static const uint8_t opcodes[] = { nvme_cmd_read, nvme_cmd_write, nvme_cmd_compare, nvme_cmd_write_zeroes, nvme_cmd_verify };
@@ -307,12 +359,17 @@ static void a_volatile_cache_is_reported_with_the_namespace_that_has_it(void **s
 	assert_int_equal(id.vwc & 1, 0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f)	    cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define IN_PLACE(f) cmocka_unit_test_setup_teardown(f, setup_in_place, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_written_is_read),
+		IN_PLACE(what_is_written_is_read),
+		IN_PLACE(only_writes_to_memory_go_in_place),
+		IN_PLACE(a_write_that_a_fault_fails_writes_nothing),
+		IN_PLACE(a_write_in_place_to_a_removed_namespace_fails),
 		TEST(nothing_reaches_past_the_end),
 		TEST(deallocate_checks_all_ranges_before_any),
 		TEST(deallocated_blocks_read_as_zeroes),

@@ -117,6 +117,36 @@ static void impossible_options_are_refused(void **state)
 }
 
 /* C042 */
+static void what_is_left_out_is_refused(void **state)
+{
+	struct nvof_target_ns_opts o;
+	char msg[128];
+
+	nvof_target_ns_opts_init(&o);
+	assert_int_equal(nvof_target_listen(t, NULL, NULL, 0), -EINVAL);
+	assert_string_equal(nvof_target_errmsg(t, msg, sizeof(msg)), "spec is NULL");
+	assert_int_equal(nvof_target_listen_ana(t, NULL, NULL, 0, NULL, 0), -EINVAL);
+	assert_int_equal(nvof_target_listen_ana(t, "fake", NULL, 1, NULL, 0), -EINVAL);
+	assert_int_equal(nvof_target_set_ana(t, NULL, 1, NVOF_ANA_OPTIMIZED), -EINVAL);
+	assert_int_equal(nvof_target_unlisten(t, NULL), -EINVAL);
+	assert_int_equal(nvof_target_add_subsys(t, NULL, NULL), -EINVAL);
+	assert_int_equal(nvof_target_remove_subsys(t, NULL), -EINVAL);
+	assert_int_equal(nvof_target_allow_host(t, SUBNQN, NULL), -EINVAL);
+	assert_int_equal(nvof_target_allow_host(t, NULL, SUBNQN), -EINVAL);
+	assert_int_equal(nvof_target_disallow_host(t, SUBNQN, NULL), -EINVAL);
+	assert_int_equal(nvof_target_allow_any_host(t, NULL, true), -EINVAL);
+	assert_int_equal(nvof_target_add_ns(t, SUBNQN, NULL, NULL), -EINVAL);
+	assert_int_equal(nvof_target_add_ns(t, NULL, &o, NULL), -EINVAL);
+	assert_int_equal(nvof_target_add_ns(t, SUBNQN, &o, NULL), -EINVAL); /* no backend */
+	assert_int_equal(nvof_target_remove_ns(t, NULL, 1), -EINVAL);
+	assert_int_equal(nvof_target_resize_ns(t, NULL, 1, 0), -EINVAL);
+	assert_int_equal(nvof_target_add_referral(t, NULL, NULL, NULL), -EINVAL);
+	assert_int_equal(nvof_target_add_fault(t, NULL), -EINVAL);
+	assert_int_equal(nvof_target_load_config(t, NULL), -EINVAL);
+	assert_int_equal(nvof_target_save_config(t, NULL), -EINVAL);
+	assert_string_equal(nvof_target_errmsg(t, msg, sizeof(msg)), "path is NULL");
+}
+
 static void connections_spread_evenly(void **state)
 {
 	struct th_queue *q[64];
@@ -407,6 +437,7 @@ int main(void)
 		TEST(listen_specs_are_checked),
 		TEST(subsystems_and_hosts_are_checked),
 		TEST(impossible_options_are_refused),
+		TEST(what_is_left_out_is_refused),
 		TEST(connections_spread_evenly),
 		TEST(a_connection_that_never_connects_is_closed),
 		TEST(removing_a_port_closes_what_came_by_it),

@@ -208,6 +208,62 @@ static void a_removed_namespace_is_invalid_for_good(void **state)
 	th_close(io);
 }
 
+/* Removes namespace 1 and adds one with these identifiers under the same id. */
+static void swap(uint8_t id)
+{
+	uint8_t uuid[16] = { id }, nguid[16] = { id, 1 };
+
+	nvof_target_remove_ns(t, SUBNQN, 1);
+	assert_int_equal(add(SUBNQN, 1, "mem:1M", uuid, nguid), 0);
+}
+
+static uint16_t read_1(struct th_queue *io)
+{
+	return th_cmd(io, th_rw(nvme_cmd_read, 1, 0, 1), page, 512).status;
+}
+
+static void another_namespace_under_an_id_is_closed_until_it_was_identified(void **state)
+{
+	struct th_queue *io = th_io(t, 1, cntlid), *late_admin, *late;
+	uint8_t data[512] = { 1 };
+	uint16_t late_cntlid;
+
+	swap(1);
+	assert_int_equal(read_1(io), 0);
+	swap(2);
+	assert_int_equal(read_1(io), ST(INVALID_NS));
+	assert_status(th_cmd(io, th_rw(nvme_cmd_write, 1, 0, 1), data, 512), ST(INVALID_NS));
+	assert_status(th_cmd(io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0), ST(INVALID_NS));
+	assert_status(th_cmd(io, th_rw(nvme_cmd_write_zeroes, 1, 0, 1), NULL, 0), ST(INVALID_NS));
+	/* Others are not concerned, nor is who comes now. */
+	assert_int_equal(th_add_ns(t, SUBNQN, "mem:1M"), 2);
+	assert_status(th_cmd(io, th_rw(nvme_cmd_read, 2, 0, 1), page, 512), 0);
+	late_admin = th_admin(t, &late_cntlid);
+	late = th_io(t, 1, late_cntlid);
+	assert_int_equal(read_1(late), 0);
+	assert_status(th_identify(admin, NVME_IDENTIFY_CNS_NS_DESC_LIST, 1, page), 0);
+	assert_int_equal(read_1(io), ST(INVALID_NS));
+	assert_status(th_identify(admin, NVME_IDENTIFY_CNS_NS, 1, page), 0);
+	assert_int_equal(read_1(io), 0);
+	/* What was never identified leaves no trace: this host knows 2, the late one too. */
+	swap(3);
+	assert_int_equal(read_1(late), ST(INVALID_NS));
+	swap(4);
+	assert_int_equal(nvof_target_remove_ns(t, SUBNQN, 1), 0);
+	assert_status(th_identify(admin, NVME_IDENTIFY_CNS_NS, 1, page), 0);
+	assert_int_equal(read_1(io), ST(INVALID_NS));
+	swap(2);
+	assert_int_equal(read_1(io), 0);
+	assert_int_equal(read_1(late), 0);
+	/* The same one again is what hosts wait for. */
+	swap(2);
+	assert_int_equal(read_1(io), 0);
+	assert_int_equal(th_core(io)->ctrl->nr_others, 0);
+	th_close(late);
+	th_close(late_admin);
+	th_close(io);
+}
+
 static void removal_does_not_wait_for_a_host_that_does_not_read(void **state)
 {
 	struct th_queue *io;
@@ -342,7 +398,7 @@ static void *stress_io(void *arg)
 			uint16_t status = th_wait(cmd[j]).status;
 
 			if (!status)
-				s->nr_fine++;
+				__atomic_add_fetch(&s->nr_fine, 1, __ATOMIC_RELAXED);
 			else if (status == ST(INVALID_NS))
 				s->nr_gone++;
 			else
@@ -350,6 +406,14 @@ static void *stress_io(void *arg)
 		}
 	}
 	return NULL;
+}
+
+static bool each_had_its_turn(const struct stress *s)
+{
+	for (int i = 0; i < STRESS_QUEUES; i++)
+		if (!__atomic_load_n(&s[i].nr_fine, __ATOMIC_RELAXED))
+			return false;
+	return true;
 }
 
 /* I/O from several threads while namespaces go and come: each command ends once, with success or 0Bh. */
@@ -367,12 +431,15 @@ static void namespaces_come_and_go_under_io(void **state)
 		s[i].slba = (uint32_t)i * 100;
 		pthread_create(&s[i].thread, NULL, stress_io, &s[i]);
 	}
-	for (int i = 0; i < STRESS_ROUNDS; i++) {
+	/* On a busy machine the threads may begin late. */
+	for (int i = 0; i < STRESS_ROUNDS || !each_had_its_turn(s); i++) {
 		uint32_t nsid = 1 + (uint32_t)i % 8;
 
 		assert_int_equal(nvof_target_resize_ns(t, SUBNQN, 1, i % 2 ? 1 << 20 : 2 << 20), 0);
 		assert_int_equal(nvof_target_remove_ns(t, SUBNQN, nsid), 0);
 		assert_int_equal(add(SUBNQN, nsid, nsid % 2 ? "mem:1M" : "null:1M", NULL, NULL), 0);
+		/* Until then the new one is closed to this ctrl. */
+		assert_status(th_identify(admin, NVME_IDENTIFY_CNS_NS, nsid, page), 0);
 	}
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	for (int i = 0; i < STRESS_QUEUES; i++) {
@@ -410,6 +477,7 @@ int main(void)
 		TEST(bad_namespaces_are_refused_by_a_sentence),
 		TEST(a_namespace_that_grows_and_shrinks_is_told_and_checked),
 		TEST(a_removed_namespace_is_invalid_for_good),
+		TEST(another_namespace_under_an_id_is_closed_until_it_was_identified),
 		TEST(removal_does_not_wait_for_a_host_that_does_not_read),
 		TEST(removal_waits_for_the_backend_and_nobody_else_does),
 		TEST(namespaces_come_and_go_under_io),

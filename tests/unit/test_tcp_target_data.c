@@ -130,6 +130,81 @@ static void r2t_data_arrives_at_every_size_and_digest(void **state)
 	}
 }
 
+/* Whatever the pieces are in which it comes, and wherever PDUs are cut. */
+static void data_in_place_arrives_at_every_size_and_cut(void **state)
+{
+	static const uint32_t sizes[] = { 512, 4096, 32768, 33280, 131072, 1 << 20 }, chunks[] = { 131072, 40004, 5000, 512, 100 };
+	struct raw r;
+	size_t i, j;
+
+	ft.block = 512;
+	for (ft.piece = 0; ft.piece <= 8192; ft.piece += 4096) {
+		raw_ready(&r, 0, 1);
+		for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+			if (sizes[i] <= ft.params.inline_len)
+				in_capsule_write(&r, sizes[i]);
+			for (j = 0; j < ARRAY_SIZE(chunks); j++)
+				if (sizes[i] / chunks[j] < 1000)
+					r2t_write(&r, sizes[i], chunks[j]);
+		}
+		raw_close(&r);
+	}
+}
+
+/* New up to byte end, which ends a block; old behind it. */
+static void expect_new_until(const uint8_t *data, const uint8_t *old, uint32_t end, uint32_t len)
+{
+	assert_memory_equal(ft.data, data, end);
+	assert_memory_equal(ft.data + end, old + end, len - end);
+}
+
+/* Sends the first part bytes of the len that an R2T asks for, lets the target have them, and ends the connection. */
+static void cut_off_at(uint32_t part, uint32_t len, size_t step)
+{
+	uint8_t *data = pattern(len, (uint8_t)part), *old = pattern(len, 77), *out = malloc(len + 128);
+	struct nvme_tcp_data h2c;
+	struct nvme_tcp_r2t r2t;
+	struct raw r;
+	size_t off, n;
+	uint16_t cid;
+	int i;
+
+	memcpy(ft.data, old, len);
+	raw_ready(&r, 0, 0);
+	cid = raw_command(&r, FT_WRITE, NVME_SGL_TRANSPORT, len, NULL, 0);
+	r2t = raw_r2t(&r, cid);
+	h2c = raw_h2c(cid, le16toh(r2t.ttag), 0, len, true);
+	raw_build_pdu(&r, out, &h2c, data, len, false);
+	for (off = 0; off < part + sizeof(h2c); off += n) {
+		n = min_size(step, part + sizeof(h2c) - off);
+		raw_send(&r, out + off, n);
+		for (i = 0; i < 4; i++)
+			ft_turn();
+		if (off + n > sizeof(h2c))
+			expect_new_until(data, old, (uint32_t)(off + n - sizeof(h2c)) & ~511u, len);
+	}
+	raw_close(&r);
+	assert_null(ft.q);
+	expect_new_until(data, old, part & ~511u, len);
+	free(data);
+	free(old);
+	free(out);
+}
+
+static void a_block_in_place_is_all_old_or_all_new(void **state)
+{
+	static const uint32_t parts[] = { 1, 511, 512, 513, 1000, 4095, 33000, 65535 };
+	static const size_t steps[] = { 1 << 20, 5000, 700, 512, 300 };
+	size_t i, j;
+
+	ft.block = 512;
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		for (j = 0; j < ARRAY_SIZE(steps); j++) {
+			cut_off_at(parts[i], 16384 + (parts[i] & ~511u), steps[j]); /* from 32 KiB on by another way */
+			ft.piece = 1024 - ft.piece;
+		}
+}
+
 static void all_data_of_a_command_is_asked_for_by_one_r2t(void **state)
 {
 	uint8_t *data = pattern(1 << 20, 0);
@@ -494,6 +569,8 @@ int main(void)
 		T(in_capsule_data_arrives_at_every_size_and_digest),
 		T(a_stream_cut_at_every_byte_gives_the_same_answers),
 		T(r2t_data_arrives_at_every_size_and_digest),
+		T(data_in_place_arrives_at_every_size_and_cut),
+		T(a_block_in_place_is_all_old_or_all_new),
 		T(all_data_of_a_command_is_asked_for_by_one_r2t),
 		T(data_may_be_asked_for_in_several_r2ts_one_at_a_time),
 		T(h2c_data_nobody_asked_for_ends_the_connection),

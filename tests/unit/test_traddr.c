@@ -41,10 +41,25 @@ static void one_address_in_other_spelling_is_the_same(void **state)
 			fail_msg("%s is not %s", other[i][0], other[i][1]);
 }
 
+static void ipv6_addresses_are_known_by_their_form(void **state)
+{
+	static const char *const yes[] = { "::1", "[::1]", "fe80::1%eth0", "[fe80::1%eth0]", "::ffff:127.0.0.1", "2001:DB8:0:0::7" };
+	static const char *const no[] = { "127.0.0.1", "127.0.0.1:4420", "[::1]:4420", "[::1", "host:4420", "host", "", ":", "1:2:3" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(yes); i++)
+		if (!traddr_is_ip6(yes[i]))
+			fail_msg("%s is one", yes[i]);
+	for (i = 0; i < ARRAY_SIZE(no); i++)
+		if (traddr_is_ip6(no[i]))
+			fail_msg("%s is none", no[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_address_in_other_spelling_is_the_same),
+		cmocka_unit_test(ipv6_addresses_are_known_by_their_form),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

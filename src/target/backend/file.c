@@ -17,6 +17,7 @@
 #include "base/util.h"
 
 #define FILE_DIRECT_ALIGN 512 /* to begin with */
+#define FILE_LOCK_BYTE	  (INT64_MAX - 4096)
 
 static struct file_backend *to_file(struct backend *b)
 {
@@ -64,8 +65,7 @@ static int take_options(struct file_backend *fb, bool *direct, struct error *err
 	return 0;
 }
 
-/* What is there now, in bytes; -errno. */
-static int file_bytes(const struct file_backend *fb, uint64_t *bytes)
+int file_bytes(const struct file_backend *fb, uint64_t *bytes)
 {
 	struct stat st;
 
@@ -154,6 +154,21 @@ static int open_fds(struct file_backend *fb, bool direct, struct error *err)
 	return 0;
 }
 
+/*
+ * All who write to it share a lock of one byte, far behind what anybody else locks, so that a second one can be told.  Two are fine when
+ * they are paths to one namespace.  Where there are no locks nothing is told.
+ */
+static void note_shared(struct file_backend *fb)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = FILE_LOCK_BYTE, .l_len = 1 };
+
+	if (fb->readonly)
+		return;
+	fb->b.shared = !fcntl(fb->fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+	lock = (struct flock){ .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = FILE_LOCK_BYTE, .l_len = 1 };
+	fcntl(fb->fd, F_OFD_SETLK, &lock);
+}
+
 static void file_close(struct backend *b)
 {
 	struct file_backend *fb = to_file(b);
@@ -184,7 +199,10 @@ static int file_setup(struct file_backend *fb, struct error *err)
 	ret = fb->engine == FILE_ENGINE_URING ? file_uring_probe() : 0;
 	if (ret)
 		return error_set(err, ret, "file:%s: engine=uring: io_uring is not to be had here: %s", fb->path, strerror(-ret));
-	return backend_round_size(&fb->b, fb->path, bytes, fb->block_size, &size, err);
+	ret = backend_round_size(&fb->b, fb->path, bytes, fb->block_size, &size, err);
+	if (!ret)
+		note_shared(fb);
+	return ret;
 }
 
 static int file_open(const char *arg, uint32_t block_size, bool readonly, struct backend **b, struct error *err)

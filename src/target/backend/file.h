@@ -30,6 +30,8 @@ struct file_backend {
 	uint64_t nr_syncs; /* atomic: fdatasync() and its likes, for tests and status */
 };
 
+/* What is there now, in bytes.  0 or -errno */
+int file_bytes(const struct file_backend *fb, uint64_t *bytes);
 /* The descriptor for io: fd_direct when everything of it is aligned. */
 int file_fd(struct file_backend *fb, const struct backend_io *io);
 /* Runs io on the calling thread.  0, -errno or an NVMe status. */

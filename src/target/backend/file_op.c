@@ -14,6 +14,7 @@
 #define OP_IOV		    64 /* elements per system call */
 #define OP_ZEROES_LEN	    65536
 #define OP_DIRECT_ALIGN_MAX 4096
+#define OP_BEYOND_END	    (NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_LBA_RANGE) | NVME_STATUS_DNR)
 
 static const uint8_t zeroes[OP_ZEROES_LEN] __attribute__((aligned(OP_DIRECT_ALIGN_MAX)));
 
@@ -72,7 +73,7 @@ static int read_write(const struct backend_io *io, int fd, int flags)
 			return -errno;
 		/* The file was made shorter behind our back: those blocks are gone. */
 		if (!n)
-			return io->op == BACKEND_READ ? NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_LBA_RANGE) | NVME_STATUS_DNR : -EIO;
+			return io->op == BACKEND_READ ? OP_BEYOND_END : -EIO;
 		done += (uint64_t)n;
 	}
 	return 0;
@@ -119,17 +120,30 @@ static int allocate(struct file_backend *fb, int mode, const struct backend_io *
 	int ret;
 
 	do {
-		ret = fallocate(fb->fd, mode | FALLOC_FL_KEEP_SIZE, (off_t)io->offset, (off_t)io->len) ? -errno : 0;
+		ret = fallocate(fb->fd, mode, (off_t)io->offset, (off_t)io->len) ? -errno : 0;
 	} while (ret == -EINTR);
 	return ret;
+}
+
+/* 0, or the file was made shorter behind our back and not all of io's blocks are there: a hole can't be punched in them. */
+static int check_end(struct file_backend *fb, const struct backend_io *io)
+{
+	uint64_t bytes;
+	int ret = file_bytes(fb, &bytes);
+
+	if (ret)
+		return ret;
+	return bytes < io->offset + io->len ? OP_BEYOND_END : 0;
 }
 
 /* What is left of a discard where nothing can be deallocated is nothing: the blocks stay allocated and keep their data. */
 static int op_discard(struct file_backend *fb, const struct backend_io *io)
 {
 	/* On a block device this discards only where zeroes are what one reads afterwards; BLKDISCARD would promise nothing. */
-	int ret = allocate(fb, FALLOC_FL_PUNCH_HOLE, io);
+	int ret = check_end(fb, io);
 
+	if (!ret)
+		ret = allocate(fb, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, io);
 	return unsupported(ret) ? 0 : ret;
 }
 
@@ -155,17 +169,28 @@ static int write_zeroes(struct file_backend *fb, const struct backend_io *io)
 	return 0;
 }
 
+/* Punching leaves the file's end where it is; zeroes beyond it are there when the last of them is, as after a write. */
+static int punch_zeroes(struct file_backend *fb, const struct backend_io *io)
+{
+	struct backend_io last = { .offset = io->offset + io->len - fb->block_size, .len = fb->block_size };
+	int ret = allocate(fb, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, io);
+
+	if (!ret)
+		ret = check_end(fb, io);
+	return ret == OP_BEYOND_END ? write_zeroes(fb, &last) : ret;
+}
+
 static int op_zero(struct file_backend *fb, const struct backend_io *io)
 {
 	uint64_t range[2] = { io->offset, io->len };
 	int ret = -EOPNOTSUPP;
 
 	if (io->dealloc)
-		ret = allocate(fb, FALLOC_FL_PUNCH_HOLE, io);
+		ret = punch_zeroes(fb, io);
 	if (unsupported(ret) && fb->block_dev)
 		ret = ioctl(fb->fd, BLKZEROOUT, range) ? -errno : 0;
 	else if (unsupported(ret))
-		ret = allocate(fb, FALLOC_FL_ZERO_RANGE, io);
+		ret = allocate(fb, FALLOC_FL_ZERO_RANGE, io); /* the file grows with it */
 	if (unsupported(ret))
 		ret = write_zeroes(fb, io);
 	return !ret && io->fua ? sync_data(fb) : ret;

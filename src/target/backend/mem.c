@@ -124,7 +124,7 @@ static int parse_arg(const char *arg, uint64_t *bytes, bool *huge, struct error 
 	memcpy(size, arg, len);
 	size[len] = '\0';
 	ret = size_parse(size, bytes, &why);
-	return ret ? error_set(err, ret, "mem:%.100s: %s", arg, why) : 0;
+	return ret ? error_set(err, -EINVAL, "mem:%.100s: %s", arg, why) : 0;
 }
 
 static int mem_open(const char *arg, uint32_t block_size, bool readonly, struct backend **b, struct error *err)
@@ -301,5 +301,6 @@ const struct backend_ops mem_backend_ops = {
 	.size = mem_size,
 	.submit = mem_submit,
 	.map = mem_map,
+	.map_is_writable = true,
 	.resize = mem_resize,
 };

@@ -19,7 +19,6 @@ struct lo_host_queue {
 	struct host_queue q;
 	struct lo_endpoint *ep;
 	struct lo_link *link; /* NULL: not started, or stopped */
-	uint32_t queue_size;
 	bool linked, failed;
 };
 
@@ -53,14 +52,13 @@ static void lo_endpoint_free(struct host_endpoint *ep)
 	free(ep);
 }
 
-static struct host_queue *lo_queue_alloc(struct host_endpoint *ep, uint32_t queue_size)
+static struct host_queue *lo_queue_alloc(struct host_endpoint *ep)
 {
 	struct lo_host_queue *lq = calloc(1, sizeof(*lq));
 
 	if (!lq)
 		return NULL;
 	lq->ep = (struct lo_endpoint *)ep;
-	lq->queue_size = queue_size;
 	return &lq->q;
 }
 
@@ -217,9 +215,9 @@ static int lo_queue_start(struct host_queue *q)
 	host_queue_enter(q, QUEUE_LINK);
 	snprintf(q->local, sizeof(q->local), "loop");
 	snprintf(q->peer, sizeof(q->peer), "loop");
-	l = lo_link_new(lq->queue_size);
+	l = lo_link_new(max_u32(q->queue_size, q->nr_cids));
 	if (!l) {
-		host_queue_failed(q, -ENOMEM, "no memory for a link of %u entries", lq->queue_size);
+		host_queue_failed(q, -ENOMEM, "no memory for a link of %u entries", q->queue_size);
 		return 0;
 	}
 	l->host_queue = lq;
@@ -233,6 +231,17 @@ static int lo_queue_start(struct host_queue *q)
 		host_queue_failed(q, ret, ret == -ECONNREFUSED ? "the target does not listen on \"loop\"" : "open a link to the target: %s",
 				  strerror(-ret));
 	}
+	return 0;
+}
+
+static void lo_queue_detach(struct host_queue *q)
+{
+	lo_end_detach(&to_lo(q)->link->host);
+}
+
+static int lo_queue_attach(struct host_queue *q)
+{
+	lo_end_attach(&to_lo(q)->link->host, q->loop, host_work);
 	return 0;
 }
 
@@ -282,6 +291,8 @@ const struct host_transport loop_host_transport = {
 	.queue_alloc = lo_queue_alloc,
 	.queue_start = lo_queue_start,
 	.submit = lo_submit,
+	.queue_detach = lo_queue_detach,
+	.queue_attach = lo_queue_attach,
 	.queue_stop = lo_queue_stop,
 	.queue_free = lo_queue_free,
 };

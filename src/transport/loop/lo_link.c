@@ -66,19 +66,19 @@ void lo_end_attach(struct lo_end *e, struct loop *loop, void (*cb)(struct loop_w
 	loop_work_init(&e->work, cb);
 	pthread_mutex_lock(&e->lock);
 	e->loop = loop;
+	if (e->missed)
+		loop_post(loop, &e->work);
+	e->missed = false;
 	pthread_mutex_unlock(&e->lock);
 }
 
 void lo_end_detach(struct lo_end *e)
 {
-	struct loop *loop;
-
 	pthread_mutex_lock(&e->lock);
-	loop = e->loop;
+	if (e->loop && loop_work_cancel(e->loop, &e->work))
+		e->missed = true;
 	e->loop = NULL;
 	pthread_mutex_unlock(&e->lock);
-	if (loop)
-		loop_work_cancel(loop, &e->work);
 }
 
 void lo_end_wake(struct lo_end *e)
@@ -88,6 +88,8 @@ void lo_end_wake(struct lo_end *e)
 	pthread_mutex_lock(&e->lock);
 	if (e->loop)
 		loop_post(e->loop, &e->work);
+	else
+		e->missed = true;
 	pthread_mutex_unlock(&e->lock);
 }
 

@@ -36,7 +36,8 @@ struct lo_ring {
 struct lo_end {
 	atomic_bool posted;   /* work is posted, and its cb has not begun to look at the ring */
 	pthread_mutex_t lock; /* for loop; taken once per wake-up, not per message */
-	struct loop *loop;    /* NULL: this end is gone */
+	struct loop *loop;    /* NULL: this end is gone, or on its way to another loop */
+	bool missed;	      /* then: somebody has woken it */
 	struct loop_work work;
 	struct lo_ring in;
 };
@@ -92,7 +93,7 @@ extern const struct target_transport loop_target_transport;
 struct lo_link *lo_link_new(uint32_t nr_slots); /* NULL: no memory.  Two references. */
 void lo_link_put(struct lo_link *l);
 
-/* Becomes reachable for the other end. */
+/* Becomes reachable for the other end; cb runs at once if it was wanted since it was detached. */
 void lo_end_attach(struct lo_end *e, struct loop *loop, void (*cb)(struct loop_work *w));
 /* On its own thread: from now on cb does not run. */
 void lo_end_detach(struct lo_end *e);

@@ -220,6 +220,7 @@ static void link_start(struct lo_link *l)
 	snprintf(l->q.peer, sizeof(l->q.peer), "loop");
 	snprintf(l->q.local, sizeof(l->q.local), "loop");
 	l->q.sqsize = (uint16_t)(l->nr_slots - 1);
+	l->q.writes_in_place = true;
 	if (target_queue_init(&l->q, &loop_target_transport, l->port, l->q.loop)) {
 		link_refuse(l);
 		return;
@@ -307,6 +308,9 @@ static void lo_unlisten(struct target_listener *l) {}
 const struct target_transport loop_target_transport = {
 	.name = "loop",
 	.trtype = NVMF_TRTYPE_LOOP,
+	.hosts_within = true,
+	.sgls = NVME_CTRL_SGLS_OFFSET | NVME_CTRL_SGLS_TPORT,
+	.msdbd = 1,
 	.listen = lo_listen,
 	.listener_addr = lo_listener_addr,
 	.unlisten = lo_unlisten,

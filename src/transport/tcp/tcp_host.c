@@ -9,35 +9,9 @@
 
 #include "transport/tcp/tcp_host.h"
 
-/* Checks both addresses as far as that goes without asking anyone.  Fills what is numeric. */
-static int endpoint_addrs(const struct host_link_params *p, struct sockaddr_storage *peer, socklen_t *peer_len,
-			  struct sockaddr_storage *local, socklen_t *local_len, struct error *err)
-{
-	int ret;
-
-	*peer_len = *local_len = 0;
-	if (!p->traddr)
-		return error_set(err, -EINVAL, "traddr is missing: the tcp transport needs an address or a name");
-	ret = tcp_addr_numeric("traddr", p->traddr, p->trsvcid, p->host_iface, peer, peer_len, err);
-	if (ret && ret != -ENOENT)
-		return ret;
-	if (!p->host_traddr)
-		return 0;
-	ret = tcp_addr_numeric("host-traddr", p->host_traddr, NULL, p->host_iface, local, local_len, err);
-	if (ret == -ENOENT)
-		return error_set(err, -EINVAL, "host-traddr '%s': not a numeric IPv4 or IPv6 address", p->host_traddr);
-	if (!ret && *peer_len && peer->ss_family != local->ss_family)
-		return error_set(err, -EINVAL, "host-traddr '%s' and traddr '%s' are of different address families", p->host_traddr,
-				 p->traddr);
-	return ret;
-}
-
 static int tcp_host_addr_check(const struct host_link_params *p, struct error *err)
 {
-	struct sockaddr_storage peer, local;
-	socklen_t peer_len, local_len;
-
-	return endpoint_addrs(p, &peer, &peer_len, &local, &local_len, err);
+	return inet_peer_check(p, "tcp", err);
 }
 
 static void tcp_host_endpoint_free(struct host_endpoint *hep)
@@ -46,10 +20,8 @@ static void tcp_host_endpoint_free(struct host_endpoint *hep)
 
 	if (!ep)
 		return;
-	tcp_host_old_free(ep);
-	tcp_resolve_cancel(ep->resolve);
-	free(ep->addrs);
-	free(ep->addr_lens);
+	inet_olds_exit(&ep->olds);
+	inet_peer_exit(&ep->peer);
 	free(ep->staging);
 	free(ep);
 }
@@ -57,39 +29,23 @@ static void tcp_host_endpoint_free(struct host_endpoint *hep)
 static int tcp_host_endpoint_new(const struct host_link_params *p, struct loop *loop, struct host_endpoint **hep, struct error *err)
 {
 	struct tcp_endpoint *ep = calloc(1, sizeof(*ep));
-	struct sockaddr_storage peer;
-	socklen_t peer_len;
 	int ret;
 
 	if (!ep)
 		return error_set(err, -ENOMEM, "no memory");
 	ep->p = *p;
-	ep->loop = loop;
-	CDS_INIT_LIST_HEAD(&ep->waiting);
-	CDS_INIT_LIST_HEAD(&ep->old);
-	ret = endpoint_addrs(p, &peer, &peer_len, &ep->local, &ep->local_len, err);
-	if (ret)
-		goto fail;
-	ep->staging = malloc(TCP_HOST_STAGING);
-	if (!ep->staging)
-		goto nomem;
-	if (peer_len) {
-		ep->addrs = malloc(sizeof(peer));
-		ep->addr_lens = malloc(sizeof(peer_len));
-		if (!ep->addrs || !ep->addr_lens)
-			goto nomem;
-		ep->addrs[0] = peer;
-		ep->addr_lens[0] = peer_len;
-		ep->nr_addrs = 1;
+	inet_olds_init(&ep->olds, &ep->p, loop);
+	ret = inet_peer_init(&ep->peer, &ep->p, "tcp", loop, err);
+	if (!ret) {
+		ep->staging = malloc(TCP_HOST_STAGING);
+		ret = ep->staging ? 0 : error_set(err, -ENOMEM, "no memory");
+	}
+	if (ret) {
+		tcp_host_endpoint_free((struct host_endpoint *)ep);
+		return ret;
 	}
 	*hep = (struct host_endpoint *)ep;
 	return 0;
-
-nomem:
-	ret = error_set(err, -ENOMEM, "no memory");
-fail:
-	tcp_host_endpoint_free((struct host_endpoint *)ep);
-	return ret;
 }
 
 static void tcp_queue_flush(struct loop_defer *d)
@@ -97,7 +53,7 @@ static void tcp_queue_flush(struct loop_defer *d)
 	tcp_host_tx_flush(container_of(d, struct tcp_queue, flush));
 }
 
-static struct host_queue *tcp_host_queue_alloc(struct host_endpoint *hep, uint32_t queue_size)
+static struct host_queue *tcp_host_queue_alloc(struct host_endpoint *hep)
 {
 	struct tcp_queue *tq = calloc(1, sizeof(*tq));
 
@@ -105,6 +61,7 @@ static struct host_queue *tcp_host_queue_alloc(struct host_endpoint *hep, uint32
 		return NULL;
 	tq->ep = to_tcp_endpoint(hep);
 	tq->fd = -1;
+	tq->staging = tq->ep->staging;
 	loop_defer_init(&tq->flush, tcp_queue_flush);
 	tcp_host_tx_init(&tq->tx);
 	return &tq->q;
@@ -133,16 +90,29 @@ static int tcp_host_submit(struct host_queue *q, struct host_req *req)
 	return 0;
 }
 
+static void tcp_host_queue_detach(struct host_queue *q)
+{
+	struct tcp_queue *tq = to_tcp_queue(q);
+
+	loop_defer_cancel(&tq->flush);
+	loop_fd_del(&tq->lf);
+}
+
+static int tcp_host_queue_attach(struct host_queue *q)
+{
+	struct tcp_queue *tq = to_tcp_queue(q);
+	int ret = tcp_host_thread_staging(q->loop, &tq->staging);
+
+	return ret ? ret : loop_fd_add(q->loop, &tq->lf, tq->fd, EPOLLIN, tcp_host_event);
+}
+
 static void tcp_host_queue_stop(struct host_queue *q)
 {
 	struct tcp_queue *tq = to_tcp_queue(q);
 
 	tq->dead = true;
 	loop_defer_cancel(&tq->flush);
-	if (tq->waiting) {
-		cds_list_del(&tq->wait);
-		tq->waiting = false;
-	}
+	inet_waiter_cancel(&tq->wait);
 	loop_fd_del(&tq->lf);
 	if (tq->fd >= 0 && q->resend && q->nr_inflight && !tq->closed)
 		tcp_host_old_keep(tq->ep, tq->fd);
@@ -164,7 +134,7 @@ bool tcp_host_event(struct loop_fd *lf, uint32_t events)
 
 	if (tq->dead)
 		return false;
-	if (tq->q.state == QUEUE_LINK)
+	if (tq->linking)
 		return tcp_host_link_event(tq, events);
 	if (events & EPOLLOUT) {
 		tq->tx.blocked = false;
@@ -182,12 +152,15 @@ const struct host_transport tcp_host_transport = {
 	.req_size = sizeof(struct tcp_req),
 	.admin_inline_len = NVME_TCP_ADMIN_CAPSULE_DATA,
 	.default_trsvcid = "4420",
+	.early_links = true,
 	.addr_check = tcp_host_addr_check,
 	.endpoint_new = tcp_host_endpoint_new,
 	.endpoint_free = tcp_host_endpoint_free,
 	.queue_alloc = tcp_host_queue_alloc,
 	.queue_start = tcp_host_queue_start,
 	.submit = tcp_host_submit,
+	.queue_detach = tcp_host_queue_detach,
+	.queue_attach = tcp_host_queue_attach,
 	.queue_stop = tcp_host_queue_stop,
 	.queue_free = tcp_host_queue_free,
 	.settled = tcp_host_settled,

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The TCP transport's host half, inside.  tcp_host.c: endpoint, life of a queue; tcp_host_link.c: connect and ICReq/ICResp; tcp_host_tx.c:
- * requests to bytes; tcp_host_rx.c: bytes to completions; tcp_host_old.c: connections that were given up.
+ * requests to bytes; tcp_host_rx.c: bytes to completions; tcp_host_r2t.c: what a ctrl asks for; tcp_host_old.c: connections that were given
+ * up.
  */
 #ifndef NVOF_TRANSPORT_TCP_HOST_H
 #define NVOF_TRANSPORT_TCP_HOST_H
 
 #include "proto/tcp_rx.h"
 #include "transport/host_ops.h"
-#include "transport/tcp/tcp_resolve.h"
+#include "transport/inet/inet_addr.h"
+#include "transport/inet/inet_old.h"
+#include "transport/inet/inet_peer.h"
 #include "transport/tcp/tcp_sock.h"
 
 #define TCP_HOST_MAXR2T	     4		  /* R2Ts of one command we keep at once */
+#define TCP_HOST_AHEAD	     8		  /* pieces of one command that may be asked for before what is in front of them */
 #define TCP_HOST_STAGING     (256 * 1024) /* receive buffer: many small PDUs in one recv */
 #define TCP_HOST_DIRECT_MIN  (32 * 1024)  /* data PDUs from this size on are received straight into the caller's memory */
 #define TCP_HOST_MAX_C2HDATA (16u << 20)  /* a single C2HData PDU longer than this is an attack, not data */
@@ -26,6 +30,11 @@ struct tcp_r2t {
 	uint16_t ttag;
 };
 
+/* Bytes of a write that were asked for before those in front of them. */
+struct tcp_piece {
+	uint32_t off, end;
+};
+
 /* The transport's part of a host_req. */
 struct tcp_req {
 	struct cds_list_head link; /* tq->pending: a capsule or R2Ts to answer */
@@ -36,10 +45,11 @@ struct tcp_req {
 	bool last_seen;	   /* C2HData with LAST came */
 	uint8_t nr_r2t;
 	struct tcp_r2t r2t[TCP_HOST_MAXR2T]; /* oldest first */
-	uint32_t asked;			     /* bytes that R2Ts asked for so far */
-	uint32_t received;		     /* bytes of C2HData so far */
+	uint32_t moved;			     /* its first bytes: so many came as C2HData, were asked for, or are in the capsule */
+	uint32_t nr_ahead;		     /* of a write whose bytes are asked for out of order: ahead[] */
 	uint64_t stage_gen;		     /* the burst its data was last staged in */
 	uint32_t stage_end;		     /* index in tx.iov behind its data there */
+	struct tcp_piece ahead[TCP_HOST_AHEAD];
 };
 
 /* Payload that a PDU under way still needs. */
@@ -62,16 +72,9 @@ struct tcp_tx {
 
 struct tcp_endpoint {
 	struct host_link_params p;
-	struct loop *loop;
-	struct sockaddr_storage local;
-	socklen_t local_len;		/* 0: not bound to an address */
-	struct sockaddr_storage *addrs; /* candidates in order; addrs[chosen] is tried, or was linked to */
-	socklen_t *addr_lens;
-	uint32_t nr_addrs, chosen;
-	struct tcp_resolve *resolve;
-	struct cds_list_head waiting; /* tcp_queue.wait: queues that need the addresses */
-	struct cds_list_head old;     /* tcp_host_old.c */
-	uint8_t *staging;	      /* one queue at a time receives, and leaves nothing behind in it */
+	struct inet_peer peer;
+	struct inet_olds olds; /* tcp_host_old.c */
+	uint8_t *staging;      /* one queue at a time receives, and leaves nothing behind in it */
 };
 /* The generic code calls it host_endpoint. */
 static inline struct tcp_endpoint *to_tcp_endpoint(struct host_endpoint *ep)
@@ -82,15 +85,16 @@ static inline struct tcp_endpoint *to_tcp_endpoint(struct host_endpoint *ep)
 struct tcp_queue {
 	struct host_queue q;
 	struct tcp_endpoint *ep;
-	struct cds_list_head wait;
-	bool waiting;
+	struct inet_waiter wait;
 	int fd; /* -1: none */
 	struct loop_fd lf;
 	struct loop_defer flush;
-	bool linked;  /* the IC exchange is over */
-	bool dead;    /* failed or stopped: touch nothing any more */
-	bool closed;  /* by the peer, or broken: nothing reaches it any more */
-	uint8_t cpda; /* alignment the ctrl asked for, 0's based dwords */
+	uint8_t *staging; /* the endpoint's, or its I/O thread's */
+	bool linking;	  /* connect() is under way */
+	bool linked;	  /* the IC exchange is over */
+	bool dead;	  /* failed or stopped: touch nothing any more */
+	bool closed;	  /* by the peer, or broken: nothing reaches it any more */
+	uint8_t cpda;	  /* alignment the ctrl asked for, 0's based dwords */
 	uint32_t maxh2cdata;
 	uint32_t nr_out; /* requests handed to submit() and not ended */
 	uint32_t addr_tried;
@@ -131,9 +135,17 @@ extern const struct host_transport tcp_host_transport;
 /* old: takes fd over; whether all that were taken over are settled */
 void tcp_host_old_keep(struct tcp_endpoint *ep, int fd);
 bool tcp_host_settled(struct host_endpoint *hep);
-void tcp_host_old_free(struct tcp_endpoint *ep);
+
+/* r2t */
+void tcp_host_r2t_received(struct tcp_queue *tq);
+/* Bytes of a write that were asked for. */
+uint32_t tcp_host_r2t_asked(const struct tcp_req *tr);
 
 /* rx */
+/* Whom the PDU that came is about; NULL: about no command, and the connection is over. */
+struct host_req *tcp_host_rx_lookup(struct tcp_queue *tq, uint16_t cid, const char *what);
+/* The staging buffer that the queues on an I/O thread's loop share.  0 or -ENOMEM. */
+int tcp_host_thread_staging(struct loop *loop, uint8_t **staging);
 bool tcp_host_rx_run(struct tcp_queue *tq);
 
 /*

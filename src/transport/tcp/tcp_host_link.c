@@ -13,61 +13,18 @@
 
 static void link_try(struct tcp_queue *tq);
 
-static void resolved(void *arg, int gai_err, struct addrinfo *list)
+static void addresses_known(struct inet_waiter *w)
 {
-	struct tcp_endpoint *ep = arg;
-	struct addrinfo *ai;
-	struct tcp_queue *tq;
-	uint32_t n = 0;
-
-	tcp_resolve_cancel(ep->resolve);
-	ep->resolve = NULL;
-	for (ai = list; ai; ai = ai->ai_next)
-		n++;
-	if (n) {
-		ep->addrs = calloc(n, sizeof(*ep->addrs));
-		ep->addr_lens = calloc(n, sizeof(*ep->addr_lens));
-	}
-	if (ep->addrs && ep->addr_lens) {
-		for (ai = list, n = 0; ai; ai = ai->ai_next, n++) {
-			memcpy(&ep->addrs[n], ai->ai_addr, ai->ai_addrlen);
-			ep->addr_lens[n] = ai->ai_addrlen;
-		}
-		ep->nr_addrs = n;
-	}
-	if (list)
-		freeaddrinfo(list);
-
-	while (!cds_list_empty(&ep->waiting)) {
-		tq = cds_list_first_entry(&ep->waiting, struct tcp_queue, wait);
-		cds_list_del(&tq->wait);
-		tq->waiting = false;
-		if (ep->nr_addrs)
-			link_try(tq);
-		else
-			host_queue_failed(&tq->q, -ENOENT, "resolve '%s': %s", ep->p.traddr, gai_strerror(gai_err ? gai_err : EAI_MEMORY));
-	}
+	link_try(container_of(w, struct tcp_queue, wait));
 }
 
 void tcp_host_link_start(struct tcp_queue *tq)
 {
-	struct tcp_endpoint *ep = tq->ep;
-	int family = ep->local_len ? ep->local.ss_family : AF_UNSPEC, ret;
-
-	if (ep->nr_addrs) {
-		link_try(tq);
-		return;
-	}
-	host_queue_enter(&tq->q, QUEUE_RESOLVE);
-	if (!ep->resolve) {
-		ret = tcp_resolve_start(ep->loop, ep->p.traddr, ep->p.trsvcid, family, resolved, ep, &ep->resolve);
-		if (ret) {
-			host_queue_failed(&tq->q, ret, "resolve '%s': %s", ep->p.traddr, strerror(-ret));
-			return;
-		}
-	}
-	cds_list_add_tail(&tq->wait, &ep->waiting);
-	tq->waiting = true;
+	if (!tq->ep->peer.nr_addrs)
+		host_queue_enter(&tq->q, QUEUE_RESOLVE);
+	tq->wait.q = &tq->q;
+	tq->wait.known = addresses_known;
+	inet_peer_want(&tq->ep->peer, &tq->wait);
 }
 
 /* What is being done on the way to a peer, and with what of ours; for errors. */
@@ -99,12 +56,12 @@ static int link_socket(struct tcp_queue *tq, const struct sockaddr_storage *ss, 
 		if (setsockopt(tq->fd, SOL_SOCKET, SO_BINDTODEVICE, p->host_iface, (socklen_t)strlen(p->host_iface)))
 			return -errno;
 	}
-	if (tq->ep->local_len) {
+	if (tq->ep->peer.local_len) {
 		*step = (struct link_step){ "bind to the host address", p->host_traddr };
 		/* The port is chosen at connect(): thousands of queues may share one source address. */
 		if (setsockopt(tq->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one)))
 			return -errno;
-		if (bind(tq->fd, (struct sockaddr *)&tq->ep->local, tq->ep->local_len))
+		if (bind(tq->fd, (struct sockaddr *)&tq->ep->peer.local, tq->ep->peer.local_len))
 			return -errno;
 	}
 	return 0;
@@ -127,6 +84,7 @@ static void link_connected(struct tcp_queue *tq)
 	};
 
 	tcp_sock_names(tq->fd, tq->q.local, sizeof(tq->q.local), tq->q.peer, sizeof(tq->q.peer));
+	tq->linking = false;
 	host_queue_enter(&tq->q, QUEUE_ICREQ);
 	/* An empty socket buffer takes 128 bytes whole; anything else is an error. */
 	if (send(tq->fd, &icreq, sizeof(icreq), MSG_NOSIGNAL) != sizeof(icreq)) {
@@ -140,15 +98,15 @@ static void link_connected(struct tcp_queue *tq)
 /* The connect to this address came to nothing: the next address of the name, or the end. */
 static void link_failed(struct tcp_queue *tq, int err, const struct link_step *step)
 {
-	struct tcp_endpoint *ep = tq->ep;
+	struct inet_peer *to = &tq->ep->peer;
 	char peer[128], doing[128];
 
-	tcp_addr_text((struct sockaddr *)&ep->addrs[ep->chosen], ep->addr_lens[ep->chosen], peer, sizeof(peer));
+	inet_addr_text((struct sockaddr *)&to->addrs[to->chosen], inet_addr_len(&to->addrs[to->chosen]), peer, sizeof(peer));
 	snprintf(doing, sizeof(doing), step->with ? "%s %s for" : "%s", step->doing, step->with);
 	link_close(tq);
-	if (++tq->addr_tried < ep->nr_addrs) {
+	if (++tq->addr_tried < to->nr_addrs) {
 		log_info(tq->q.log, "%s %s: %s; trying the next address", doing, peer, strerror(err));
-		ep->chosen = (ep->chosen + 1) % ep->nr_addrs;
+		to->chosen = (to->chosen + 1) % to->nr_addrs;
 		link_try(tq);
 		return;
 	}
@@ -157,21 +115,22 @@ static void link_failed(struct tcp_queue *tq, int err, const struct link_step *s
 
 static void link_try(struct tcp_queue *tq)
 {
-	struct tcp_endpoint *ep = tq->ep;
-	const struct sockaddr_storage *ss = &ep->addrs[ep->chosen];
+	struct inet_peer *to = &tq->ep->peer;
+	const struct sockaddr_storage *ss = &to->addrs[to->chosen];
 	struct link_step step;
 	int ret;
 
 	if (tq->q.state != QUEUE_LINK)
 		host_queue_enter(&tq->q, QUEUE_LINK);
-	tcp_addr_text((const struct sockaddr *)ss, ep->addr_lens[ep->chosen], tq->q.peer, sizeof(tq->q.peer));
+	inet_addr_text((const struct sockaddr *)ss, inet_addr_len(&to->addrs[to->chosen]), tq->q.peer, sizeof(tq->q.peer));
 	ret = link_socket(tq, ss, &step);
 	if (!ret) {
 		step = (struct link_step){ "connect to", NULL };
-		if (connect(tq->fd, (const struct sockaddr *)ss, ep->addr_lens[ep->chosen]) && errno != EINPROGRESS)
+		if (connect(tq->fd, (const struct sockaddr *)ss, inet_addr_len(&to->addrs[to->chosen])) && errno != EINPROGRESS)
 			ret = -errno;
 	}
 	/* A connect that succeeded at once shows as writable in the next turn like any other. */
+	tq->linking = true;
 	if (!ret)
 		ret = loop_fd_add(tq->q.loop, &tq->lf, tq->fd, EPOLLOUT, tcp_host_event);
 	if (ret)

@@ -4,6 +4,7 @@
  * into the caller's memory, with the staging buffer as the last iovec for what follows it.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "transport/tcp/tcp_host.h"
@@ -25,7 +26,7 @@ static void rx_peer_terminated(struct tcp_queue *tq)
 }
 
 /* Before its last byte was sent no request can have an answer: what came is not about it. */
-static struct host_req *rx_lookup(struct tcp_queue *tq, uint16_t cid, const char *what)
+struct host_req *tcp_host_rx_lookup(struct tcp_queue *tq, uint16_t cid, const char *what)
 {
 	struct host_req *req = host_queue_req(&tq->q, cid);
 
@@ -34,6 +35,17 @@ static struct host_req *rx_lookup(struct tcp_queue *tq, uint16_t cid, const char
 	tcp_host_terminate(tq, NVME_TCP_FES_INVALID_HDR, tq->rx.pdu.hdr.type == NVME_TCP_RSP ? 20 : 8, -EPROTO,
 			   "%s for command id %u, which is not outstanding", what, cid);
 	return NULL;
+}
+
+/* A success that can't be one: a read would hand out old bytes, a write would be lost. */
+static void rx_too_little(struct tcp_queue *tq, const struct host_req *req)
+{
+	const struct tcp_req *tr = (const struct tcp_req *)req->priv;
+	bool reads = req->dir == DATA_FROM_CTRL;
+
+	tcp_host_terminate(tq, NVME_TCP_FES_SEQUENCE, 0, -EPROTO,
+			   "command id %u (opcode %02xh) ended with success, but %u of %u bytes of %s", req->cid, req->sqe.opcode,
+			   reads ? tr->moved : tcp_host_r2t_asked(tr), req->data_len, reads ? "data came" : "its data were asked for");
 }
 
 static void rx_finish(struct tcp_queue *tq, struct host_req *req, const struct nvme_cqe *cqe)
@@ -46,10 +58,8 @@ static void rx_finish(struct tcp_queue *tq, struct host_req *req, const struct n
 				   req->cid);
 		return;
 	}
-	if (!failed && req->dir == DATA_FROM_CTRL && tr->received != req->data_len) {
-		tcp_host_terminate(tq, NVME_TCP_FES_SEQUENCE, 0, -EPROTO,
-				   "command id %u (opcode %02xh) ended with success, but %u of %u bytes of data came", req->cid,
-				   req->sqe.opcode, tr->received, req->data_len);
+	if (unlikely(!failed && tr->moved != req->data_len)) {
+		rx_too_little(tq, req);
 		return;
 	}
 	tq->nr_out--;
@@ -63,48 +73,10 @@ static void rx_response(struct tcp_queue *tq)
 {
 	/* A copy: the callback may lead to the next PDU's bytes only after return, but the CQE must not change under its owner. */
 	struct nvme_cqe cqe = tq->rx.pdu.rsp.cqe;
-	struct host_req *req = rx_lookup(tq, le16toh(cqe.cid), "response");
+	struct host_req *req = tcp_host_rx_lookup(tq, le16toh(cqe.cid), "response");
 
 	if (req)
 		rx_finish(tq, req, &cqe);
-}
-
-static void rx_r2t(struct tcp_queue *tq)
-{
-	const struct nvme_tcp_r2t *r2t = &tq->rx.pdu.r2t;
-	uint32_t off = le32toh(r2t->r2to), len = le32toh(r2t->r2tl);
-	struct host_req *req = rx_lookup(tq, le16toh(r2t->cccid), "R2T");
-	struct tcp_req *tr;
-
-	if (!req)
-		return;
-	tr = to_tcp_req(req);
-	if (req->dir != DATA_TO_CTRL || tr->in_capsule) {
-		tcp_host_terminate(tq, NVME_TCP_FES_SEQUENCE, 8, -EPROTO, "R2T for command id %u, which has no data to send", req->cid);
-		return;
-	}
-	if (!len || off > req->data_len || len > req->data_len - off) {
-		tcp_host_terminate(tq, NVME_TCP_FES_RANGE, 12, -EPROTO, "R2T for command id %u asks for bytes %u..+%u of %u", req->cid, off,
-				   len, req->data_len);
-		return;
-	}
-	if (len > req->data_len - tr->asked) {
-		tcp_host_terminate(tq, NVME_TCP_FES_RANGE, 16, -EPROTO, "R2Ts for command id %u ask for more than its %u bytes", req->cid,
-				   req->data_len);
-		return;
-	}
-	if (tr->nr_r2t == TCP_HOST_MAXR2T) {
-		tcp_host_terminate(tq, NVME_TCP_FES_LIMIT, 8, -EPROTO, "more than %u R2Ts outstanding for command id %u", TCP_HOST_MAXR2T,
-				   req->cid);
-		return;
-	}
-	tr->asked += len;
-	tr->r2t[tr->nr_r2t++] = (struct tcp_r2t){ .off = off, .left = len, .ttag = r2t->ttag };
-	if (!tr->pending) {
-		tr->pending = true;
-		cds_list_add_tail(&tr->link, &tq->tx.pending);
-	}
-	loop_defer(tq->q.loop, &tq->flush);
 }
 
 /* The header of a C2HData PDU: is it data that we wait for? */
@@ -113,7 +85,7 @@ static void rx_data_begin(struct tcp_queue *tq)
 	const struct nvme_tcp_data *data = &tq->rx.pdu.data;
 	uint32_t off = le32toh(data->datao), len = le32toh(data->datal);
 	uint8_t flags = data->hdr.flags;
-	struct host_req *req = rx_lookup(tq, le16toh(data->cccid), "C2HData");
+	struct host_req *req = tcp_host_rx_lookup(tq, le16toh(data->cccid), "C2HData");
 	struct tcp_req *tr;
 
 	if (!req)
@@ -124,9 +96,9 @@ static void rx_data_begin(struct tcp_queue *tq)
 				   tr->last_seen ? "whose last data had come" : "which reads nothing");
 		return;
 	}
-	if (off != tr->received || len > req->data_len - tr->received) {
+	if (off != tr->moved || len > req->data_len - tr->moved) {
 		tcp_host_terminate(tq, NVME_TCP_FES_RANGE, 12, -EPROTO, "C2HData for command id %u brings bytes %u..+%u, wanted %u..%u",
-				   req->cid, off, len, tr->received, req->data_len);
+				   req->cid, off, len, tr->moved, req->data_len);
 		return;
 	}
 	if (flags & NVME_TCP_F_SUCCESS && (!(flags & NVME_TCP_F_LAST) || !tq->q.sqflow_off)) {
@@ -146,7 +118,7 @@ static void rx_data_end(struct tcp_queue *tq, bool digest_ok)
 	struct nvme_cqe cqe = { 0 };
 
 	tq->rx_req = NULL;
-	tr->received += tq->rx.data_len;
+	tr->moved += tq->rx.data_len;
 	if (!digest_ok)
 		tr->digest_bad = true;
 	if (tq->rx.pdu.hdr.flags & NVME_TCP_F_SUCCESS) {
@@ -168,7 +140,7 @@ static void rx_pdu(struct tcp_queue *tq)
 		rx_response(tq);
 		break;
 	case NVME_TCP_R2T:
-		rx_r2t(tq);
+		tcp_host_r2t_received(tq);
 		break;
 	case NVME_TCP_ICRESP:
 		tcp_host_ic_received(tq);
@@ -241,7 +213,7 @@ static uint32_t rx_direct_iov(struct tcp_queue *tq, struct iovec *iov, uint32_t 
 /* One recv.  *full: there may be more. */
 static ssize_t rx_once(struct tcp_queue *tq, bool *full)
 {
-	uint8_t *staging = tq->ep->staging;
+	uint8_t *staging = tq->staging;
 	struct iovec iov[RX_IOV];
 	uint32_t direct, used = rx_direct_iov(tq, iov, &direct), i;
 	struct msghdr msg = { .msg_iov = iov };
@@ -292,4 +264,34 @@ bool tcp_host_rx_run(struct tcp_queue *tq)
 		return true;
 	}
 	return got;
+}
+
+/* ---- staging of I/O threads ---- */
+
+struct staging {
+	struct loop_ext ext;
+	uint8_t buf[TCP_HOST_STAGING];
+};
+
+static void staging_free(struct loop_ext *ext)
+{
+	free(container_of(ext, struct staging, ext));
+}
+
+int tcp_host_thread_staging(struct loop *loop, uint8_t **staging)
+{
+	static const char key;
+	struct loop_ext *ext = loop_ext_find(loop, &key);
+	struct staging *s;
+
+	if (!ext) {
+		s = malloc(sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		ext = &s->ext;
+		*ext = (struct loop_ext){ .key = &key, .free = staging_free };
+		loop_ext_add(loop, ext);
+	}
+	*staging = container_of(ext, struct staging, ext)->buf;
+	return 0;
 }

@@ -60,7 +60,7 @@ void tcp_host_tx_add(struct tcp_queue *tq, struct host_req *req)
 
 	tr->capsule_sent = tr->in_capsule = tr->digest_bad = tr->last_seen = false;
 	tr->nr_r2t = 0;
-	tr->asked = tr->received = 0;
+	tr->moved = tr->nr_ahead = 0;
 	tr->stage_gen = 0;
 	tr->pending = false;
 	pending_add(&tq->tx, tr);
@@ -153,7 +153,7 @@ static void stage_capsule(struct tcp_queue *tq, struct host_req *req)
 	if (req->dir == DATA_TO_CTRL && req->data_len &&
 	    req->data_len <= (req->sqe.opcode == NVMF_OPCODE ? NVME_TCP_ADMIN_CAPSULE_DATA : tq->q.inline_len)) {
 		tr->in_capsule = true;
-		data_len = req->data_len;
+		data_len = tr->moved = req->data_len;
 		flags |= tq->q.data_digest ? NVME_TCP_F_DDGST : 0;
 	}
 	pdo = data_len ? nvme_tcp_pdo((uint8_t)hlen, tq->q.hdr_digest, tq->cpda) : hlen + (tq->q.hdr_digest ? NVME_TCP_DIGEST_LEN : 0);

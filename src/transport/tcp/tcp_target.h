@@ -3,7 +3,8 @@
  * The TCP transport's target half, inside.
  *
  * tcp_target_listen.c: the listener.  tcp_target_life.c: a connection from accept to its end.  tcp_target_ic.c: ICReq and ICResp.
- * tcp_target_rx.c: bytes to PDUs.  tcp_target_cmd.c: command capsules and request slots.  tcp_target_data.c: R2T and H2CData.
+ * tcp_target_rx.c: bytes to PDUs.  tcp_target_cmd.c: command capsules and request slots.  tcp_target_data.c: R2T and H2CData;
+ * tcp_target_place.c: where their data goes.
  * tcp_target_tx.c: what waits to be sent, in one sendmsg; tcp_target_pdu.c: its bytes.
  *
  * No function below frees the connection or calls target_queue_closed() from inside: the end comes as deferred work of the loop
@@ -27,6 +28,7 @@
 #define TT_HDR_ROOM    (32 * 1024)	     /* headers and digests of one sendmsg */
 #define TT_FLUSH_NS    NSEC_PER_SEC	     /* for a peer to take the last bytes, */
 #define TT_LINGER_NS   (100 * NSEC_PER_MSEC) /* and then to close */
+#define TT_STILL_NS    (20 * NSEC_PER_MSEC)  /* who did not look at a socket for so long may have stood still */
 
 /* What can stand in the send queue. */
 enum tx_kind { TX_ICRESP, TX_TERM, TX_R2T, TX_RSP };
@@ -94,6 +96,7 @@ struct tt_conn {
 	struct tt_slot *rx_slot; /* where the payload of the PDU under way goes; NULL: nowhere */
 	bool in_rx;		 /* answers leave at the end of the receive batch */
 	bool rx_large;		 /* the last payload was large: the next is likely to be */
+	uint64_t looked_ns;	 /* when something was received, or was about to be */
 
 	/* send */
 	struct tx_item *tx_head, *tx_tail;
@@ -174,14 +177,20 @@ void conn_capsule(struct tt_conn *c);
 
 /* ---- data ---- */
 
-void slot_rx_begin(struct tt_slot *s);
 void slot_r2t_next(struct tt_conn *c, struct tt_slot *s);
 void conn_h2c_data(struct tt_conn *c);
 /* The payload of the PDU under way is whole. */
 void conn_payload_end(struct tt_conn *c, bool digest_ok);
-/* The rest of the payload of the PDU under way as iovecs; returns how many bytes they cover. */
+
+/* ---- place of the data ---- */
+
+void slot_rx_begin(struct tt_slot *s);
+/* The next len bytes of s as iovecs, room of them at most; returns how many bytes they cover. */
 size_t slot_rx_iov(const struct tt_slot *s, size_t len, struct iovec *iov, uint32_t room, uint32_t *used);
-void slot_rx_advance(struct tt_slot *s, size_t len);
+/* Of a request in place: how much may be received at once when so many bytes have arrived, so that it ends with a block. */
+size_t slot_rx_fit(const struct tt_slot *s, size_t arrived);
+/* len bytes came to iov, which is the next one of those. */
+void slot_rx_advance(struct tt_slot *s, const struct iovec *iov, size_t len);
 
 /* ---- send ---- */
 

@@ -1,51 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Write data: R2Ts that ask for it, H2CData that brings it, and where it goes. */
+/* Write data: R2Ts that ask for it, and H2CData that brings it. */
 #include "transport/tcp/tcp_target.h"
 
 #define TRANSIENT_TRANSPORT NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_TRAN_TPORT_ERROR)
-
-/* ---- the place of the data ---- */
-
-void slot_rx_begin(struct tt_slot *s)
-{
-	s->rx_done = s->r2t_end = 0;
-	s->rx_iov = 0;
-	s->rx_iov_off = 0;
-}
-
-size_t slot_rx_iov(const struct tt_slot *s, size_t len, struct iovec *iov, uint32_t room, uint32_t *used)
-{
-	size_t left = min_size(len, s->req.data_len - s->rx_done), covered = 0, off = s->rx_iov_off;
-	uint32_t i, n = 0;
-
-	for (i = s->rx_iov; left && n < room && i < s->req.iovcnt; i++, off = 0) {
-		size_t part = min_size(s->req.iov[i].iov_len - off, left);
-
-		if (!part)
-			continue;
-		iov[n].iov_base = (char *)s->req.iov[i].iov_base + off;
-		iov[n++].iov_len = part;
-		covered += part;
-		left -= part;
-	}
-	*used = n;
-	return covered;
-}
-
-void slot_rx_advance(struct tt_slot *s, size_t len)
-{
-	s->rx_done += (uint32_t)len;
-	while (len && s->rx_iov < s->req.iovcnt) {
-		size_t part = min_size(s->req.iov[s->rx_iov].iov_len - s->rx_iov_off, len);
-
-		len -= part;
-		s->rx_iov_off += part;
-		if (s->rx_iov_off == s->req.iov[s->rx_iov].iov_len) {
-			s->rx_iov++;
-			s->rx_iov_off = 0;
-		}
-	}
-}
 
 /* ---- R2T and H2CData ---- */
 

@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "transport/inet/inet_addr.h"
 #include "transport/tcp/tcp_target.h"
 
 #define TO(s) (1u << CONN_##s)
@@ -205,7 +206,7 @@ struct tt_conn *conn_new(int fd, const struct target_link_params *params, const 
 		free(c);
 		return NULL;
 	}
-	tcp_addr_text(peer, peer_len, c->q.peer, sizeof(c->q.peer));
+	inet_addr_text(peer, peer_len, c->q.peer, sizeof(c->q.peer));
 	tcp_sock_local(fd, c->q.local, sizeof(c->q.local));
 	loop_defer_init(&c->flush, flush_deferred);
 	loop_defer_init(&c->finish, conn_finish);

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "transport/inet/inet_addr.h"
 #include "transport/tcp/tcp_target.h"
 
 #define BACKLOG		 4096 /* hundreds of hosts come back at once after a restart; the system caps it */
@@ -108,24 +109,6 @@ static bool accept_some(struct loop_fd *lf, uint32_t events)
 	return i > 0;
 }
 
-/* svc "0": any free port. */
-static int listen_address(const char *addr, const char *svc, struct sockaddr_storage *ss, socklen_t *len, struct error *err)
-{
-	bool any_port = svc && !strcmp(svc, "0");
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE }, *ai = NULL;
-	int ret = tcp_addr_numeric("listen address", addr, any_port ? NULL : svc ? svc : "4420", NULL, ss, len, err);
-
-	if (ret != -ENOENT)
-		return ret;
-	ret = getaddrinfo(addr, any_port ? "0" : svc ? svc : "4420", &hints, &ai);
-	if (ret)
-		return error_set(err, -EADDRNOTAVAIL, "listen address '%s': %s", addr, gai_strerror(ret));
-	memcpy(ss, ai->ai_addr, ai->ai_addrlen);
-	*len = ai->ai_addrlen;
-	freeaddrinfo(ai);
-	return 0;
-}
-
 /* Connections take over what is set here. */
 static int listen_socket(const struct sockaddr_storage *ss, socklen_t len, uint64_t pace, struct error *err)
 {
@@ -152,7 +135,7 @@ static int listen_socket(const struct sockaddr_storage *ss, socklen_t len, uint6
 
 failed:
 	ret = -errno;
-	tcp_addr_text((const struct sockaddr *)ss, len, text, sizeof(text));
+	inet_addr_text((const struct sockaddr *)ss, len, text, sizeof(text));
 	if (fd >= 0)
 		close(fd);
 	return error_set(err, ret, "listen on %s: %s: %s", text, doing, strerror(-ret));
@@ -166,7 +149,7 @@ int tcp_target_listen(struct target_port *port, struct loop *loop, const char *a
 	socklen_t len;
 	int ret;
 
-	ret = listen_address(addr, svc, &ss, &len, err);
+	ret = inet_addr_listen(addr, svc, &ss, &len, err);
 	if (ret)
 		return ret;
 	l = calloc(1, sizeof(*l));
@@ -199,17 +182,11 @@ out_free:
 
 void tcp_target_listener_addr(const struct target_listener *l, char *addr, size_t addr_len, char *svc, size_t svc_len, uint8_t *adrfam)
 {
-	struct sockaddr_storage ss;
+	struct sockaddr_storage ss = { 0 };
 	socklen_t len = sizeof(ss);
 
-	*adrfam = 0;
-	if (getsockname(l->fd, (struct sockaddr *)&ss, &len) ||
-	    getnameinfo((struct sockaddr *)&ss, len, addr, (socklen_t)addr_len, svc, (socklen_t)svc_len, NI_NUMERICHOST | NI_NUMERICSERV)) {
-		snprintf(addr, addr_len, "unknown");
-		snprintf(svc, svc_len, "0");
-		return;
-	}
-	*adrfam = ss.ss_family == AF_INET6 ? NVMF_ADDR_FAMILY_IP6 : NVMF_ADDR_FAMILY_IP4;
+	getsockname(l->fd, (struct sockaddr *)&ss, &len); /* all zeroes are told as unknown */
+	inet_addr_split(&ss, addr, addr_len, svc, svc_len, adrfam);
 }
 
 void tcp_target_unlisten(struct target_listener *l)

@@ -6,9 +6,13 @@
 
 #include "transport/tcp/tcp_target.h"
 
-/* Payload of one sendmsg.  With digests less: what the socket does not take may have been summed up in vain. */
+/*
+ * Payload of one sendmsg.  With digests less: it is summed up before its first byte leaves, and should be in a near cache still when it is
+ * copied; what the socket does not take may have been summed up in vain.  Half of this costs 128 KiB reads up to 4 %, the double 1 MiB
+ * reads 4 %.
+ */
 #define BATCH_MAX	(2 * 1024 * 1024)
-#define BATCH_MAX_DDGST (512 * 1024)
+#define BATCH_MAX_DDGST (1024 * 1024)
 
 void tx_add(struct tt_conn *c, struct tx_item *item, enum tx_kind kind)
 {

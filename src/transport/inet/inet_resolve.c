@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "transport/tcp/tcp_resolve.h"
+#include "transport/inet/inet_resolve.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,13 +12,14 @@
 
 #include "base/util.h"
 
-struct tcp_resolve {
+struct inet_resolve {
 	struct loop_fd lf;
 	int efd;
-	tcp_resolve_cb *cb;
+	inet_resolve_cb *cb;
 	void *arg;
 	struct addrinfo hints, *list;
 	int ret; /* of getaddrinfo() */
+	int sys; /* errno, for EAI_SYSTEM */
 	char *name, *svc;
 
 	/* Between the loop's thread and the one that asks: whoever comes second frees. */
@@ -26,7 +27,7 @@ struct tcp_resolve {
 	bool answered, abandoned;
 };
 
-static void resolve_free(struct tcp_resolve *r)
+static void resolve_free(struct inet_resolve *r)
 {
 	if (r->efd >= 0)
 		close(r->efd);
@@ -40,11 +41,12 @@ static void resolve_free(struct tcp_resolve *r)
  * sanitizer.) */
 static void *resolve_thread(void *arg)
 {
-	struct tcp_resolve *r = arg;
+	struct inet_resolve *r = arg;
 	uint64_t one = 1;
 	bool abandoned;
 
 	r->ret = getaddrinfo(r->name, r->svc, &r->hints, &r->list);
+	r->sys = errno;
 	pthread_mutex_lock(&r->lock);
 	r->answered = true;
 	abandoned = r->abandoned;
@@ -59,11 +61,23 @@ static void *resolve_thread(void *arg)
 	return NULL;
 }
 
+static int resolve_error(const struct inet_resolve *r, const char **why)
+{
+	if (r->ret == EAI_SYSTEM) {
+		*why = strerror(r->sys);
+		return -r->sys;
+	}
+	*why = r->ret ? gai_strerror(r->ret) : "";
+	return r->ret == EAI_MEMORY ? -ENOMEM : r->ret ? -ENOENT : 0;
+}
+
 static bool resolve_answered(struct loop_fd *lf, uint32_t events)
 {
-	struct tcp_resolve *r = container_of(lf, struct tcp_resolve, lf);
+	struct inet_resolve *r = container_of(lf, struct inet_resolve, lf);
 	struct addrinfo *list;
+	const char *why;
 	bool answered;
+	int err;
 
 	pthread_mutex_lock(&r->lock);
 	answered = r->answered;
@@ -73,12 +87,13 @@ static bool resolve_answered(struct loop_fd *lf, uint32_t events)
 	loop_fd_del(&r->lf);
 	list = r->ret ? NULL : r->list;
 	r->list = NULL;
-	r->cb(r->arg, r->ret, list);
+	err = resolve_error(r, &why);
+	r->cb(r->arg, err, why, list);
 	return true;
 }
 
 /* Detached, and deaf to the application's signals.  0 or -errno. */
-static int resolve_spawn(struct tcp_resolve *r)
+static int resolve_spawn(struct inet_resolve *r)
 {
 	sigset_t all, old;
 	pthread_attr_t attr;
@@ -95,10 +110,10 @@ static int resolve_spawn(struct tcp_resolve *r)
 	return -ret;
 }
 
-int tcp_resolve_start(struct loop *loop, const char *name, const char *svc, int family, tcp_resolve_cb *cb, void *arg,
-		      struct tcp_resolve **rp)
+int inet_resolve_start(struct loop *loop, const char *name, const char *svc, int family, inet_resolve_cb *cb, void *arg,
+		       struct inet_resolve **rp)
 {
-	struct tcp_resolve *r = calloc(1, sizeof(*r));
+	struct inet_resolve *r = calloc(1, sizeof(*r));
 	int ret;
 
 	if (!r)
@@ -126,7 +141,7 @@ int tcp_resolve_start(struct loop *loop, const char *name, const char *svc, int 
 	return 0;
 }
 
-void tcp_resolve_cancel(struct tcp_resolve *r)
+void inet_resolve_cancel(struct inet_resolve *r)
 {
 	bool answered;
 
