@@ -23,6 +23,7 @@
 #define NQN		"nqn.2026-11.org.example:endurance"
 #define HOSTNQN		"nqn.2014-08.org.nvmexpress:uuid:5f0ab5ea-1f20-4a8e-9a3c-6c1f2b1d0e11"
 #define NR_QUEUES	64
+#define NR_THREADS	3 /* I/O threads of every other association */
 #define NR_OPS		256
 #define ASSOCIATION_NS	(3 * NSEC_PER_SEC) /* then in good order: the end of a ctrl is exercised both ways */
 #define MEMORY_SLACK_KB (48 << 10)
@@ -196,6 +197,7 @@ static bool associate(struct run *r)
 	o.hostnqn = HOSTNQN;
 	o.nr_io_queues = NR_QUEUES;
 	o.hdr_digest = o.data_digest = true;
+	o.io_threads = r->nr_connects % 2 ? NR_THREADS : 0;
 	wait_for_no_queue(r);
 	status = nvof_ctrl_connect_sync(r->ctx, &o, &r->ctrl);
 	if (!status) {

@@ -4,12 +4,13 @@
 # What functional tests share.  A test is a bash script named after the fact it checks:
 #
 #	. "$(dirname "$0")/lib.sh"
-#	requires_transport tcp loop
+#	requires_transport tcp rdma loop
 #	start_target --ns mem:64M
 #	run nvof id-ns "${conn[@]}"
 #	succeeds; has "$out" 'nsze'
 #
-# Environment, set by meson: NVOF the tool, TR the transport to test (tcp, loop).  Exit status 77 is a skip, the last line its reason.
+# Environment, set by meson: NVOF the tool, TR the transport to test (tcp, rdma, loop).  Exit status 77 is a skip, the last line its reason.
+# tests/vm runs those for rdma in a guest that has a device.
 # The first command that fails ends the test.
 
 set -uE
@@ -19,6 +20,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/nvof-test.XXXXXX")
 nqn=nqn.2026-11.org.example:nvof
 # Tests that shall not care about the machine's identity.
 hostnqn=nqn.2014-08.org.nvmexpress:uuid:4a1c5f0e-0f5e-4b57-9d4b-6f1f5e0a7a11
+addr=127.0.0.1
+slow=${SLOW:-1} # how many times longer than usual things may take here
 target_pids=()
 at_end=() # commands for when all targets have ended
 conn=()
@@ -98,27 +101,39 @@ requires() {
 	done
 }
 
-# requires_transport NAME...: the test is for these.
+# requires_transport NAME...: the test is for these.  Sets addr to where targets listen.
 requires_transport() {
 	[[ " $* " == *" $TR "* ]] || skip "not for transport $TR"
+	[ "$TR" != rdma ] || addr=$(rdma_address) || skip "no RDMA device on this machine"
 }
 
-# start_target ARG...: a target on a free port (tcp) or inside each command (loop).  Sets conn to the options that lead to it, and for tcp
-# port and target_pid.  Without --subsys among ARGs its subsystem is $nqn.  LISTEN overrides the address.
+# An IPv4 address of this machine that an RDMA device has: the device lists it as a GID.
+rdma_address() {
+	local gid
+	for gid in /sys/class/infiniband/*/ports/*/gids/*; do
+		[[ $(cat "$gid" 2>/dev/null) =~ ^(0000:){5}ffff:(..)(..):(..)(..)$ ]] || continue
+		printf '%d.%d.%d.%d' "0x${BASH_REMATCH[2]}" "0x${BASH_REMATCH[3]}" "0x${BASH_REMATCH[4]}" "0x${BASH_REMATCH[5]}"
+		return
+	done
+	return 1
+}
+
+# start_target ARG...: a target on a free port (tcp, rdma) or inside each command (loop).  Sets conn to the options that lead to it, and port and
+# target_pid if it has a port.  Without --subsys among ARGs its subsystem is $nqn.  LISTEN overrides the address.
 start_target() {
 	[[ " $* " == *" --subsys "* ]] || set -- --subsys "$nqn" "$@"
 	if [ "$TR" = loop ]; then
 		conn=(-t loop -n "$nqn" -q "$hostnqn" "$@")
 		return
 	fi
-	start_tcp_target "$@"
-	conn=(-t tcp -a 127.0.0.1 -s "$port" -n "$nqn" -q "$hostnqn")
+	start_net_target "$@"
+	conn=(-t "$TR" -a "$addr" -s "$port" -n "$nqn" -q "$hostnqn")
 }
 
-start_tcp_target() {
+start_net_target() {
 	local n=${#target_pids[@]} i
 	rm -f "$work/target.$n.out" # of one that was stopped: what it said is not what the next one says
-	"$NVOF" target --listen "${LISTEN:-tcp:127.0.0.1:0}" "$@" >"$work/target.$n.out" 2>"$work/target.$n.err" </dev/null &
+	"$NVOF" target --listen "${LISTEN:-$TR:$addr:0}" "$@" >"$work/target.$n.out" 2>"$work/target.$n.err" </dev/null &
 	target_pid=$!
 	target_pids+=("$target_pid")
 	for ((i = 0; i < 400; i++)); do
@@ -128,7 +143,7 @@ start_tcp_target() {
 		sleep 0.05
 	done
 	[ -n "$ready" ] || depth=1 fail "the target is not ready"
-	port=$(grep -oE 'tcp:[^ ]*:[0-9]+' <<<"$ready" | head -n 1 | grep -oE '[0-9]+$')
+	port=$(grep -oE "$TR:[^ ]*:[0-9]+" <<<"$ready" | head -n 1 | grep -oE '[0-9]+$')
 	[ -n "$port" ] || depth=1 fail "no address in the line '$ready'"
 }
 
@@ -168,7 +183,7 @@ has_not() { [[ $1 != *"$2"* ]] || depth=1 fail "'$2' in '${1:0:400}'"; }
 
 # json EXPRESSION: evaluates a Python expression over the document d in $out.
 json() {
-	python3 -c 'import json, sys; d = json.loads(sys.argv[1]); print(eval(sys.argv[2]))' "$out" "$1" || depth=1 fail "cannot evaluate $1"
+	python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1" <<<"$out" || depth=1 fail "cannot evaluate $1"
 }
 
 # true_json EXPRESSION
@@ -176,7 +191,7 @@ true_json() { [ "$(json "$1")" = True ] || depth=1 fail "not so: $1"; }
 
 # wait_for SECONDS COMMAND...: until it succeeds.
 wait_for() {
-	local end=$((SECONDS + $1 + 1))
+	local end=$((SECONDS + slow * $1 + 1))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || depth=1 fail "never came true: $*"
@@ -184,8 +199,12 @@ wait_for() {
 	done
 }
 
+# catches PID SIGNAL: it has begun so far that it ends in its own way.
+catches() { [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") >> ($(kill -l "$2") - 1) & 1)) = 1 ]; }
+
 # has_connections N: the target on $port has at least so many, established (01).
 has_connections() {
+	[ "$TR" = tcp ] || { [ "$(rdma resource show cm_id | grep -c "state CONNECT .*src-addr $addr:$port ")" -ge "$1" ]; return; }
 	[ "$(grep -cis "^ *[0-9]*: [0-9A-F]*:$(printf %04X "$port") [0-9A-F]*:[0-9A-F]* 01 " /proc/net/tcp)" -ge "$1" ]
 }
 

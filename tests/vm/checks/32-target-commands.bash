@@ -55,6 +55,15 @@ memory_needs_no_flush() {
 	has "$text" "write through"
 }
 
+# Received in place: in capsules, and in what R2Ts ask for.
+memory_keeps_what_is_written() {
+	own_target --ns mem:16M
+	guest_without_trouble "nvme_connect tcp $our_nqn $our_at -s $our_port -i 2
+		dev=/dev/\$(nvme_namespace $our_nqn 1)
+		fio --name=verify --filename=\$dev --rw=randwrite --bsrange=512-256k --size=8M --numjobs=2 --offset_increment=8M \
+			--ioengine=libaio --iodepth=32 --direct=1 --verify=crc32c --verify_fatal=1 --output=/tmp/fio.log || { cat /tmp/fio.log; exit 1; }"
+}
+
 kernel_compares() {
 	local text
 	own_target --ns "file:$logs/own-namespace,block=4096"
@@ -73,6 +82,7 @@ kernel_compares() {
 
 check target/tcp/flush kernel_flushes
 check target/tcp/flush-memory memory_needs_no_flush
+check target/tcp/memory memory_keeps_what_is_written
 check target/tcp/write-zeroes kernel_clears write-zeroes "blkdiscard -z -o 1M -l 2M \$dev"
 check target/tcp/discard kernel_clears dsm "blkdiscard -o 1M -l 2M \$dev"
 check target/tcp/compare kernel_compares

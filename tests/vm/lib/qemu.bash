@@ -14,7 +14,7 @@ vm_qemu() {
 	exec timeout -k 5 "$seconds" qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot \
 		-machine pc,hpet=off -accel "$vm_accelerator" -cpu "$cpu" -smp "${VM_SMP:-4}" -m "${VM_MEM:-2048}" \
 		-kernel "$vm_image/kernel" -initrd "$vm_image/initrd" \
-		-append "console=ttyS0 panic=-1 oops=panic mitigations=off no_timer_check loglevel=4 $patience ${VM_APPEND:-}" \
+		-append "console=ttyS0 panic=-1 oops=panic mitigations=off no_timer_check loglevel=4 $patience ${VM_APPEND:-}" ${VM_QEMU:-} \
 		-drive "file=$vm_image/root,format=raw,if=virtio,snapshot=on" \
 		-drive "file=$state/job.tar,format=raw,if=virtio,readonly=on" \
 		-netdev "$net" -device virtio-net-pci,netdev=net,romfile= \

@@ -42,6 +42,8 @@ has_namespace() { [ -b "/dev/$(nvme_namespace "$1" "$2")" ]; }
 has_no_namespace() { [ -z "$(nvme_namespace "$1" "$2")" ]; }
 namespace_has_mib() { has_namespace "$1" "$2" && [ "$(blockdev --getsize64 "/dev/$(nvme_namespace "$1" "$2")")" = $(($3 << 20)) ]; }
 has_no_ctrl() { ! grep -qxF "$1" /sys/class/nvme/nvme*/subsysnqn 2>/dev/null; }
+no_rdma_device() { [ -z "$(rdma link)" ]; }
+nobody_is_in() { ! cat /proc/*/task/*/wchan 2>/dev/null | tr '\0' '\n' | grep -q "$1"; }
 process_is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # kernel_said PATTERN [LINE]: in its log, after that line.
