@@ -36,12 +36,20 @@ def disturbed(result):
 HEAD = f"{'':45}{'base':>11}{'ours':>12}{'ratio':>7} {'least..most':>12}{'goal':>6} {'':6} {'canary':>8} {'CPU us/IO base':>15} {'ours':>12}"
 
 
+def threads_of(side):
+    """How busy each thread was; "" where there is only one."""
+    names = [key for key in side if key.endswith("_pct") and key != "others_pct"]
+    return ", ".join(f"{name[:-4].replace('_', '-')} {side[name]:.0f} %" for name in names)
+
+
 def pair_line(row, r):
     if "error" in r:
         return f"{row.title:45} FAILED: {r['error']}"
     spread = spread_of(r)
     goal = f"{row.goal:.2f}" if row.goal else ""
     mark = " ~" if disturbed(r) else ""
+    if threads_of(r["ours"]):
+        mark += f"\n    of a CPU: {threads_of(r['base'])}; ours: {threads_of(r['ours'])}"
     return (f"{row.title[:44]:45}{amount(value_of(r['base'], row.unit), row.unit):>11}{amount(value_of(r['ours'], row.unit), row.unit):>12}"
             f"{r['ratio']:>7.2f} {spread:>12}{goal:>6} {WORDS[r['verdict']]:6} {r['canary'] / 1e3:>7.1f}k {cpu_of(r['base']):>15} {cpu_of(r['ours']):>12}{mark}")
 

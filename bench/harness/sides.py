@@ -67,24 +67,25 @@ class Side:
 
 
 class Limit(Side):
-    """The raw-socket pair.  mode: busy, spin or epoll, both ends."""
+    """The raw-socket pair.  mode: busy, spin or epoll, both ends; digest: both sum up the data that is read."""
 
-    def __init__(self, env, mode, load, backend="null"):
+    def __init__(self, env, mode, load, backend="null", digest=False):
         super().__init__(env)
         self.mode, self.load, self.area = mode, load, AREA_MIB[backend]
+        self.more = ["-g"] if digest else []
 
     def label(self):
-        return f"raw sockets, {self.mode}"
+        return f"raw sockets, {self.mode}{', CRC32C' if self.more else ''}"
 
     def server_command(self):
         how = {"busy": ["-b"], "spin": ["-s", str(SPIN_US)], "epoll": []}[self.mode]
-        return [self.env.tool("limit-server"), "-p", str(self.port), "-C", self.env.congestion, "-A", str(self.area), *how]
+        return [self.env.tool("limit-server"), "-p", str(self.port), "-C", self.env.congestion, "-A", str(self.area), *how, *self.more]
 
     def host_command(self, seconds):
         load = self.load
         command = [self.env.tool("limit-client"), "-p", self.port, "-C", self.env.congestion, "-A", self.area, "-m", self.mode, "-s", SPIN_US,
                    "-c", self.env.host_cpu, "-q", load.depth, "-S", load.size, "-d", seconds, "-W", self.env.warmup, "-h", DIRECT_FROM]
-        return [str(word) for word in command] + (["-w"] if load.write else [])
+        return [str(word) for word in command] + (["-w"] if load.write else []) + self.more
 
 
 class Nvof(Side):
@@ -117,6 +118,85 @@ class Nvof(Side):
         poll = ["--poll"] if self.mode == "busy" else []
         return self.io_command(rw, self.load.size, self.load.depth, "--runtime", f"{round(1000 * seconds)}ms",
                                "--warmup", f"{round(1000 * self.env.warmup)}ms", *poll, *self.more)
+
+
+class Several(Nvof):
+    """One submitter with several connections, which the target may cap, or stall.  The value is bytes a second, or 1 / p99."""
+
+    def __init__(self, env, load, words, more, target=(), value="bytes_per_s", seconds=0.0):
+        super().__init__(env, "spin", load, more=more)
+        self.words, self.target, self.key, self.seconds = words, list(target), value, seconds
+
+    def label(self):
+        return f"nvof, {self.words}"
+
+    def server_command(self):
+        return super().server_command() + self.target
+
+    def measure(self, seconds):
+        return super().measure(max(seconds, self.seconds))
+
+    def figure(self, said, used, seconds):
+        figure = super().figure(said, used, seconds)
+        return {**figure, "value": figure[self.key]}
+
+
+class Group(Several):
+    """One hctx with so many queues."""
+
+    def __init__(self, env, load, queues, policy="least-bytes", target=(), **how):
+        super().__init__(env, load, f"{queues} queue{'s' if queues > 1 else ''}, {policy}",
+                         ["--nr-io-queues", str(queues), *(["--queues-per-hctx", str(queues), "--policy", policy] if queues > 1 else [])], target, **how)
+
+
+class Ctrls(Several):
+    """So many ctrls of one I/O queue each, as paths of one subsystem."""
+
+    def __init__(self, env, load, ctrls, iopolicy, target=(), **how):
+        super().__init__(env, load, f"{ctrls} ctrls, {iopolicy}", ["--duplicate-connect", str(ctrls), "--iopolicy", iopolicy], target, **how)
+
+
+class Threads(Group):
+    """So many I/O threads, 0 for none; data digests on.  Host and target share both CPUs.  cheap: a target that costs little (cheap.c)."""
+
+    def __init__(self, env, load, queues, threads, cheap):
+        super().__init__(env, load, queues)
+        self.threads, self.cheap, self.behind, self.behind_port = threads, cheap, None, free_port()
+        self.more += ["-G", "--io-threads", str(threads)]
+        self.cpus = f"{env.host_cpu},{env.target_cpu}"
+
+    def label(self):
+        return f"nvof, {self.threads} I/O threads"
+
+    def start(self):
+        if self.cheap:
+            target = super().server_command()
+            target[target.index("--listen") + 1] = f"tcp:127.0.0.1:{self.behind_port}"
+            self.behind = Server(target, self.cpus)
+        self.server = Server(self.server_command(), self.cpus)
+        self.server.pause()
+
+    def stop(self):
+        super().stop()
+        if self.behind:
+            self.behind.stop()
+
+    def server_command(self):
+        if not self.cheap:
+            return super().server_command()
+        return [self.env.tool("cheap"), "-p", str(self.port), "-t", str(self.behind_port), "-S", str(self.load.size)]
+
+    def host_command(self, seconds):
+        command = super().host_command(seconds)
+        del command[command.index("--cpu"):command.index("--cpu") + 2]
+        return ["taskset", "-c", self.cpus, *command]
+
+    def figure(self, said, used, seconds):
+        figure = super().figure(said, used, seconds)
+        cpu, ran = said["cpu"], said["seconds"]
+        threads = {f"io_{i}_pct": 100 * s / ran for i, s in enumerate(cpu["io_threads_s"])}
+        target_pct = figure["target_us"] * figure["iops"] / 1e4
+        return {**figure, "submitter_pct": 100 * cpu["submitter_s"] / ran, **threads, "target_pct": target_pct}
 
 
 class Fio(Side):
@@ -166,29 +246,98 @@ class ConnSetup(Side):
 
 
 class Connect(Side):
-    """nvof bench connect; the value is the milliseconds of its I/O queues, after the admin queue."""
+    """nvof bench connect; the value is the milliseconds of its I/O queues, after the admin queue.  whole: admin commands are delayed, too."""
 
-    def __init__(self, env, how, delay_ms, nr_queues, key="io_queues_ms"):
+    def __init__(self, env, how, delay_ms, nr_queues, key="io_queues_ms", whole=False):
         super().__init__(env)
-        self.how, self.delay_ms, self.nr_queues, self.key = how, delay_ms, nr_queues, key
+        self.how, self.delay_ms, self.nr_queues, self.key, self.whole = how, delay_ms, nr_queues, key, whole
 
     def label(self):
         return f"nvof, {self.how}"
 
     def server_command(self):
-        faults = [f"on=icreq,delay={self.delay_ms}ms", f"on=connect,delay={self.delay_ms}ms"] if self.delay_ms else []
+        points = ["icreq", "connect", "admin"] if self.whole else ["icreq", "connect"]
+        faults = [f"on={point},delay={self.delay_ms}ms" for point in points] if self.delay_ms else []
         return [self.env.nvof, "target", "--listen", f"tcp:127.0.0.1:{self.port}", "--no-control", "--subsys", NQN, "--ns", "null:1T",
-                "--spin", str(SPIN_US), *(word for fault in faults for word in ("--fault", fault))]
+                "--max-io-queues", str(max(self.nr_queues, 128)), "--spin", str(SPIN_US), *(word for fault in faults for word in ("--fault", fault))]
 
     def host_command(self, _seconds):
+        how = {"serial": ["--setup-concurrency", "1"], "plain": ["--no-early-links"]}.get(self.how, [])
         return ["taskset", "-c", str(self.env.host_cpu), self.env.nvof, "bench", "connect", "-t", "tcp", "-a", "127.0.0.1", "-s", str(self.port),
-                "-n", NQN, "--nr-io-queues", str(self.nr_queues), "--setup-concurrency", "1" if self.how == "serial" else "0", "--runs", "1",
-                "-o", "json"]
+                "-n", NQN, "--nr-io-queues", str(self.nr_queues), "--runs", "1", "-o", "json", *how]
 
     def figure(self, said, used, _seconds):
         if said["nr_io_queues"] != self.nr_queues:
             raise RowFailed(f"{self.label()}: {said['nr_io_queues']} I/O queues instead of {self.nr_queues}")
         return {"value": said["median"][self.key], **said["median"], "others_pct": used["others_pct"]}
+
+
+class Outage(Connect):
+    """One host whose connections are all cut at once; the value is the milliseconds until it has read its next block."""
+
+    def host_command(self, _seconds):
+        return ["taskset", "-c", str(self.env.host_cpu), self.env.nvof, "bench", "storm", "-t", "tcp", "-a", "127.0.0.1", "-s", str(self.port),
+                "-n", NQN, "--hosts", "1", "--cut", "host", "--nr-io-queues", str(self.nr_queues), "-o", "json"]
+
+    def figure(self, said, used, _seconds):
+        if said["reconnect"]["nr_io_queues"] != self.nr_queues:
+            raise RowFailed(f"{self.label()}: {said['reconnect']['nr_io_queues']} I/O queues instead of {self.nr_queues}")
+        return {"value": said["reconnect"]["first_io_ms"]["max"], "others_pct": used["others_pct"]}
+
+
+class Removal(Side):
+    """nvof bench disconnect over 4 I/O queues, one read under way on each namespace; the value is the milliseconds until all namespaces were gone."""
+
+    def __init__(self, env, transport, namespaces, serial=False, delay_ms=0):
+        super().__init__(env)
+        self.transport, self.namespaces, self.serial, self.delay_ms = transport, namespaces, serial, delay_ms
+
+    def label(self):
+        return f"nvof, {self.namespaces} namespaces, {'one by one' if self.serial else 'all at once'}"
+
+    def target_args(self):
+        fault = ["--fault", f"on=io,opcode=2,delay={self.delay_ms}ms"] if self.delay_ms else []
+        return ["--ns", f"null:1M,count={self.namespaces}", *fault]
+
+    def server_command(self):
+        if self.transport == "loop":
+            return None
+        return [self.env.nvof, "target", "--listen", f"tcp:127.0.0.1:{self.port}", "--no-control", "--subsys", NQN, "--spin", str(SPIN_US),
+                *self.target_args()]
+
+    def host_command(self, _seconds):
+        where = (["-t", "loop", *self.target_args()] if self.transport == "loop" else ["-t", "tcp", "-a", "127.0.0.1", "-s", str(self.port), "-n", NQN])
+        cpus = f"{self.env.host_cpu},{self.env.target_cpu}" if self.transport == "loop" else str(self.env.host_cpu)
+        return ["taskset", "-c", cpus, self.env.nvof, "bench", "disconnect", *where, "--nr-io-queues", "4", "--queue-size", "512", "--runs", "3",
+                "--removal-concurrency", str(int(self.serial)), "-o", "json"]
+
+    def figure(self, said, used, _seconds):
+        if said["nr_namespaces"] != self.namespaces or said["reads"]["ok"] != 3 * self.namespaces:
+            raise RowFailed(f"{self.label()}: {said['nr_namespaces']} namespaces, reads {said['reads']}")
+        return {"value": said["median"]["namespaces_ms"], **said["median"], "others_pct": used["others_pct"]}
+
+
+class Scan(Side):
+    """All namespaces looked at, each admin command delayed; the value is milliseconds."""
+
+    def __init__(self, env, how, namespaces, delay_ms):
+        super().__init__(env)
+        self.how, self.namespaces, self.delay_ms = how, namespaces, delay_ms
+
+    def label(self):
+        return f"nvof, {self.how}"
+
+    def server_command(self):
+        return [self.env.nvof, "target", "--listen", f"tcp:127.0.0.1:{self.port}", "--no-control", "--subsys", NQN, "--spin", str(SPIN_US),
+                "--ns", f"null:1M,count={self.namespaces}", "--fault", f"on=admin,delay={self.delay_ms}ms"]
+
+    def host_command(self, _seconds):
+        return ["taskset", "-c", str(self.env.host_cpu), self.env.tool("scan"), str(self.port), NQN, self.how]
+
+    def figure(self, said, used, _seconds):
+        if said["nr_namespaces"] != self.namespaces:
+            raise RowFailed(f"{self.label()}: {said['nr_namespaces']} namespaces instead of {self.namespaces}")
+        return {"value": said["total_ms"], "others_pct": used["others_pct"]}
 
 
 def make_file(path, size):

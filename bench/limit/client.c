@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 	double seconds = 1, warmup = 0.2;
 	int opt, cpu = -1;
 
-	while ((opt = getopt(argc, argv, "m:c:p:C:q:S:wA:s:d:W:h:t:")) != -1)
+	while ((opt = getopt(argc, argv, "m:c:p:C:q:S:wgA:s:d:W:h:t:")) != -1)
 		switch (opt) {
 		case 'm':
 			r.mode = mode_of(optarg);
@@ -137,6 +137,9 @@ int main(int argc, char **argv)
 			break;
 		case 'w':
 			o.write = true;
+			break;
+		case 'g':
+			o.digest = true;
 			break;
 		case 'A':
 			o.area_len = (uint64_t)atoi(optarg) << 20;

@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include "conn.h"
+#include "proto/crc32c.h"
 
 #define STAGING_LEN (256u << 10)
 #define IOV_MAX_LEN 1000
@@ -165,7 +166,7 @@ static void check_data(struct conn *c, uint16_t cid)
 
 	memcpy(&first, buf, sizeof(first));
 	memcpy(&last, buf + c->o.size - sizeof(last), sizeof(last));
-	if (first == c->offset[cid] && last == c->offset[cid] + c->o.size - sizeof(last))
+	if (first == c->offset[cid] && last == c->offset[cid] + c->o.size - sizeof(last) && (!c->o.digest || c->crc == c->hdr.digest))
 		return;
 	errno = EBADMSG;
 	DIE("the data of cid %u", cid);
@@ -194,6 +195,7 @@ static void answer_begins(struct conn *c)
 		DIE("an answer of type %u, cid %u, %u bytes", a->h.type, a->cid, a->len);
 	}
 	c->left = a->len;
+	c->crc = 0;
 	c->dst = buf_of(c, a->cid);
 	if (!c->left)
 		answer_done(c);
@@ -212,7 +214,10 @@ static void consume(struct conn *c, const uint8_t *p, size_t n)
 			if (c->hdr_len == HDR_LEN)
 				answer_begins(c);
 		} else {
-			memcpy(c->dst, p, take);
+			if (c->o.digest)
+				c->crc = crc32c_copy(c->crc, c->dst, p, take);
+			else
+				memcpy(c->dst, p, take);
 			c->dst += take;
 			c->left -= (uint32_t)take;
 			if (!c->left)
@@ -236,6 +241,8 @@ static ssize_t recv_direct(struct conn *c, size_t *asked)
 		return n;
 	c->now = clock_ns();
 	direct = (size_t)n < c->left ? (size_t)n : c->left;
+	if (c->o.digest)
+		c->crc = crc32c(c->crc, c->dst, direct);
 	c->dst += direct;
 	c->left -= (uint32_t)direct;
 	if (!c->left) {

@@ -15,7 +15,7 @@ struct conn_opts {
 	const char *congestion;
 	unsigned int qd;
 	uint32_t size;
-	bool write;
+	bool write, digest;  /* digest: what was read is summed, as the server does (-g) */
 	uint64_t area_len;   /* the server's */
 	uint32_t min_direct; /* data of at least this size goes straight to its buffer; 0: never */
 	uint32_t tail;	     /* staging behind it in the same recvmsg */
@@ -36,7 +36,7 @@ struct conn {
 	struct iovec *iov;
 	/* The answer that is being received. */
 	struct answer hdr;
-	uint32_t hdr_len, left;
+	uint32_t hdr_len, left, crc;
 	uint8_t *dst, *staging;
 	/* What was measured. */
 	uint64_t done, nr_sends, nr_recvs;

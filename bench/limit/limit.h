@@ -43,7 +43,7 @@ struct capsule {
 struct answer {
 	struct pdu_hdr h;
 	uint16_t cid, ttag;
-	uint32_t offset, len, rsvd;
+	uint32_t offset, len, digest; /* digest: CRC32C of the data, where it was asked for */
 };
 _Static_assert(sizeof(struct capsule) == 72, "a command capsule");
 _Static_assert(sizeof(struct answer) == 24, "C2HData or a response");

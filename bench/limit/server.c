@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The target of the limit: answers reads from a preset area of memory, stores in-capsule writes in it.  One thread; the answers of a
- * connection go out with one sendmsg a turn.
+ * connection go out with one sendmsg a turn.  -g: data that is read goes with its CRC32C.
  */
 #include <getopt.h>
 #include <stdbool.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "limit.h"
+#include "proto/crc32c.h"
 
 #define RX_LEN	   (256u << 10)
 #define QUEUE_LEN  4096u
@@ -40,7 +41,7 @@ struct server {
 	uint8_t *area;
 	uint64_t area_len;
 	int listen_fd, epoll_fd, nr_conns;
-	bool busy;
+	bool busy, digest;
 	uint64_t spin_ns, last_work;
 };
 
@@ -117,7 +118,7 @@ static void flush(struct server *s, struct conn *c)
 	watch_out(s, c, false);
 }
 
-static void respond(struct conn *c, uint8_t type, uint16_t cid, const uint8_t *data, uint32_t len)
+static struct response *respond(struct conn *c, uint8_t type, uint16_t cid, const uint8_t *data, uint32_t len)
 {
 	struct response *r = &c->queue[c->tail++ % QUEUE_LEN];
 
@@ -130,18 +131,22 @@ static void respond(struct conn *c, uint8_t type, uint16_t cid, const uint8_t *d
 	r->a.cid = cid;
 	r->a.len = len;
 	r->data = data;
+	return r;
 }
 
 static void command(struct server *s, struct conn *c, const struct capsule *cmd)
 {
 	uint64_t offset = cmd->offset % s->area_len;
+	struct response *r;
 
 	if (cmd->h.type != PDU_CMD) {
 		errno = EPROTO;
 		DIE("a PDU of type %u", cmd->h.type);
 	}
 	if (cmd->opcode == OP_READ) {
-		respond(c, PDU_C2H_DATA, cmd->cid, s->area + offset, cmd->len);
+		r = respond(c, PDU_C2H_DATA, cmd->cid, s->area + offset, cmd->len);
+		if (s->digest)
+			r->a.digest = crc32c(0, r->data, r->a.len);
 		return;
 	}
 	c->write_left = cmd->len;
@@ -251,7 +256,7 @@ int main(int argc, char **argv)
 	const char *congestion = NULL;
 	int opt, port = 5400, cpu = -1;
 
-	while ((opt = getopt(argc, argv, "p:c:C:bs:A:")) != -1)
+	while ((opt = getopt(argc, argv, "p:c:C:bs:A:g")) != -1)
 		switch (opt) {
 		case 'p':
 			port = atoi(optarg);
@@ -264,6 +269,9 @@ int main(int argc, char **argv)
 			break;
 		case 'b':
 			s.busy = true;
+			break;
+		case 'g':
+			s.digest = true;
 			break;
 		case 's':
 			s.spin_ns = (uint64_t)atoi(optarg) * NS_PER_US;
