@@ -93,7 +93,8 @@ void loop_fd_del(struct loop_fd *lf);
 void loop_fd_heat(struct loop_fd *lf);
 
 void timer_init(struct timer *t, void (*cb)(struct timer *t));
-/* (Re)arms.  deadline_ns on the loop_now() clock; a past deadline fires in the next turn.  Aborts only if memory for the heap ran out. */
+/* (Re)arms.  deadline_ns on the loop_now() clock; a past deadline fires in the next turn.  Timers that were armed for one deadline fire in
+ * the order of arming.  Aborts only if memory for the heap ran out. */
 void timer_set(struct loop *loop, struct timer *t, uint64_t deadline_ns);
 void timer_cancel(struct loop *loop, struct timer *t); /* fine when not armed */
 static inline bool timer_armed(const struct timer *t)

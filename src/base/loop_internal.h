@@ -30,9 +30,13 @@ struct loop_slot {
 	uint32_t next_free;
 };
 
-/* key <= timer->deadline: a deadline that moves later leaves the heap alone until the key comes up. */
+/*
+ * key <= timer->deadline: a deadline that moves later leaves the heap alone until the key comes up.  Entries of one key fire in the order
+ * in which they got it, so that what is delayed by one time is not turned round.
+ */
 struct loop_heap_entry {
 	uint64_t key;
+	uint64_t order;
 	struct timer *timer;
 };
 
@@ -51,6 +55,7 @@ struct loop {
 
 	struct loop_heap_entry *heap; /* heap[1..nr_timers] */
 	uint32_t nr_timers, heap_size;
+	uint64_t timer_order;  /* of the key given last */
 	uint64_t tfd_deadline; /* what the timerfd is armed for; 0: not armed */
 
 	struct loop_work *ready; /* taken from posted, oldest first: their cbs run in this turn */

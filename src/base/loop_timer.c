@@ -11,11 +11,22 @@ static void place(struct loop *loop, uint32_t pos, struct loop_heap_entry e)
 	e.timer->pos = pos;
 }
 
+static bool before(const struct loop_heap_entry *a, const struct loop_heap_entry *b)
+{
+	return a->key != b->key ? a->key < b->key : a->order < b->order;
+}
+
+static void give_key(struct loop *loop, struct loop_heap_entry *e)
+{
+	e->key = e->timer->deadline;
+	e->order = ++loop->timer_order;
+}
+
 static void sift_up(struct loop *loop, uint32_t pos)
 {
 	struct loop_heap_entry e = loop->heap[pos];
 
-	for (; pos > 1 && loop->heap[pos / 2].key > e.key; pos /= 2)
+	for (; pos > 1 && before(&e, &loop->heap[pos / 2]); pos /= 2)
 		place(loop, pos, loop->heap[pos / 2]);
 	place(loop, pos, e);
 }
@@ -26,9 +37,9 @@ static void sift_down(struct loop *loop, uint32_t pos)
 	uint32_t child;
 
 	for (; (child = pos * 2) <= loop->nr_timers; pos = child) {
-		if (child < loop->nr_timers && loop->heap[child + 1].key < loop->heap[child].key)
+		if (child < loop->nr_timers && before(&loop->heap[child + 1], &loop->heap[child]))
 			child++;
-		if (loop->heap[child].key >= e.key)
+		if (!before(&loop->heap[child], &e))
 			break;
 		place(loop, pos, loop->heap[child]);
 	}
@@ -57,14 +68,15 @@ void timer_set(struct loop *loop, struct timer *t, uint64_t deadline_ns)
 	t->deadline = deadline_ns > loop->now ? deadline_ns : loop->now + 1;
 	if (t->pos) {
 		if (t->deadline < loop->heap[t->pos].key) {
-			loop->heap[t->pos].key = t->deadline;
+			give_key(loop, &loop->heap[t->pos]);
 			sift_up(loop, t->pos);
 		}
 		return;
 	}
 	if (loop->nr_timers + 1 >= loop->heap_size)
 		heap_grow(loop);
-	place(loop, ++loop->nr_timers, (struct loop_heap_entry){ t->deadline, t });
+	place(loop, ++loop->nr_timers, (struct loop_heap_entry){ .timer = t });
+	give_key(loop, &loop->heap[t->pos]);
 	sift_up(loop, t->pos);
 }
 
@@ -91,7 +103,7 @@ uint64_t loop_timer_next(struct loop *loop)
 
 		if (top->key == top->timer->deadline)
 			return top->key;
-		top->key = top->timer->deadline;
+		give_key(loop, top);
 		sift_down(loop, 1);
 	}
 	return UINT64_MAX;

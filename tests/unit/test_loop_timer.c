@@ -127,6 +127,30 @@ static void timers_fire_in_order_of_their_deadlines(void **state)
 		assert_true(order[i - 1] < order[i]);
 }
 
+static void timers_of_one_deadline_fire_in_order_of_arming(void **state)
+{
+	struct loop *loop = *state;
+	uint64_t deadline = loop_now(loop) + NSEC_PER_MSEC;
+	struct tick k[32], others[5];
+	uint32_t i;
+
+	nr_order = 0;
+	for (i = 0; i < ARRAY_SIZE(k); i++) {
+		tick_init(&k[i], loop);
+		k[i].again_in = i;
+		timer_set(loop, &k[i].timer, deadline);
+		if (i % 7 == 3 && i / 7 < ARRAY_SIZE(others)) {
+			tick_init(&others[i / 7], loop);
+			others[i / 7].again_in = 100;
+			timer_set(loop, &others[i / 7].timer, deadline - 1 - i);
+		}
+	}
+	while (nr_order < ARRAY_SIZE(k) + ARRAY_SIZE(others))
+		loop_turn(loop, -1);
+	for (i = 0; i < ARRAY_SIZE(k); i++)
+		assert_int_equal(order[ARRAY_SIZE(others) + i], i);
+}
+
 static void a_cancelled_timer_does_not_fire(void **state)
 {
 	struct tick a, b;
@@ -215,6 +239,7 @@ int main(void)
 		TEST(a_past_deadline_fires_in_the_next_turn),
 		TEST(a_timer_that_rearms_itself_for_now_fires_once_a_turn),
 		TEST(timers_fire_in_order_of_their_deadlines),
+		TEST(timers_of_one_deadline_fire_in_order_of_arming),
 		TEST(a_cancelled_timer_does_not_fire),
 		TEST(a_deadline_can_move_either_way),
 		TEST(any_mix_of_set_and_cancel_keeps_the_next_deadline_right),
