@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,15 +37,13 @@ struct link_step {
 static int link_socket(struct tcp_queue *tq, const struct sockaddr_storage *ss, struct link_step *step)
 {
 	const struct host_link_params *p = &tq->ep->p;
-	int one = 1, ret;
+	int one = 1;
 
 	*step = (struct link_step){ "open a socket for", NULL };
-	tq->fd = socket(ss->ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
-	if (tq->fd < 0)
+	/* Buffer sizes and congestion control are left to the system: autotuning wins. */
+	tq->fd = socket(ss->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (tq->fd < 0 || setsockopt(tq->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
 		return -errno;
-	ret = tcp_sock_setup(tq->fd);
-	if (ret)
-		return ret;
 	if (p->tos >= 0) {
 		*step = (struct link_step){ "set the type of service for", NULL };
 		if (ss->ss_family == AF_INET6 ? setsockopt(tq->fd, IPPROTO_IPV6, IPV6_TCLASS, &p->tos, sizeof(p->tos))
@@ -83,7 +82,7 @@ static void link_connected(struct tcp_queue *tq)
 		.maxval = htole32(TCP_HOST_MAXR2T - 1),
 	};
 
-	tcp_sock_names(tq->fd, tq->q.local, sizeof(tq->q.local), tq->q.peer, sizeof(tq->q.peer));
+	tcp_sock_local(tq->fd, tq->q.local, sizeof(tq->q.local));
 	tq->linking = false;
 	host_queue_enter(&tq->q, QUEUE_ICREQ);
 	/* An empty socket buffer takes 128 bytes whole; anything else is an error. */
@@ -144,7 +143,7 @@ bool tcp_host_link_event(struct tcp_queue *tq, uint32_t events)
 
 	if (!(events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
 		return false;
-	if (getsockopt(tq->fd, SOL_SOCKET, SO_ERROR, &err, &len))
+	if (events & (EPOLLERR | EPOLLHUP) && getsockopt(tq->fd, SOL_SOCKET, SO_ERROR, &err, &len))
 		err = errno;
 	if (err)
 		link_failed(tq, err, &(struct link_step){ "connect to", NULL });

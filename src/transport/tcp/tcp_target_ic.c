@@ -60,6 +60,7 @@ void conn_icreq(struct tt_conn *c)
 	c->q.writes_in_place = !c->ddgst && !tsan_is_on();
 	/* One R2T at a time for each command keeps to any MAXR2T. */
 	conn_enter(c, CONN_IC_HELD);
-	loop_fd_mod(&c->lf, EPOLLRDHUP);
 	target_link_point(&c->q, TARGET_LINK_ICREQ, icreq_go);
+	if (c->state == CONN_IC_HELD)
+		loop_fd_mod(&c->lf, EPOLLRDHUP);
 }

@@ -251,10 +251,13 @@ void conn_start(struct tt_conn *c, struct target_port *port, struct loop *loop)
 	}
 	nvme_tcp_rx_init(&c->rx, NVME_TCP_CTRL, c->params->cpda, max_u32(max_capsule, c->params->maxh2cdata));
 	conn_enter(c, CONN_ACCEPT);
-	ret = loop_fd_add(loop, &c->lf, c->fd, EPOLLRDHUP, conn_event);
+	ret = loop_fd_add(loop, &c->lf, c->fd, EPOLLIN, conn_event);
 	if (ret) {
 		conn_lost(c, "watch the socket: %s", strerror(-ret));
 		return;
 	}
+	c->looked_ns = clock_boot_ns();
 	target_link_point(&c->q, TARGET_LINK_ACCEPT, accept_go);
+	if (c->state == CONN_ACCEPT)
+		loop_fd_mod(&c->lf, EPOLLRDHUP);
 }
