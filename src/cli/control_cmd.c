@@ -2,131 +2,31 @@
 /* What a request of the control socket does: one function per command, each a call of the public API. */
 #include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "cli/control_internal.h"
+#include "cli/control_request.h"
 #include "proto/ana.h"
 #include "proto/nqn.h"
 
 #define COUNT_MAX 65536
 
-struct request {
-	struct nvof_target *target;
-	const char *config_path;
-	json_object *args, *reply;
-	char *subsys; /* owned; found when the request names none */
-};
-
-/* ---- answers ---- */
-
-static int refuse(struct request *r, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-static int refuse(struct request *r, int code, const char *fmt, ...)
-{
-	char msg[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(msg, sizeof(msg), fmt, ap);
-	va_end(ap);
-	json_object_object_add(r->reply, "error", json_object_new_string(msg));
-	return code;
-}
-
-/* The result of an API call. */
-static int api(struct request *r, int ret)
-{
-	char msg[1024];
-
-	return ret ? refuse(r, ret, "%s", nvof_target_errmsg(r->target, msg, sizeof(msg))) : 0;
-}
-
-/* ---- arguments ---- */
-
-static json_object *arg(const struct request *r, const char *key, enum json_type type)
-{
-	json_object *v;
-
-	return json_object_object_get_ex(r->args, key, &v) && json_object_is_type(v, type) ? v : NULL;
-}
-
-static const char *arg_text(const struct request *r, const char *key)
-{
-	json_object *v = arg(r, key, json_type_string);
-
-	return v ? json_object_get_string(v) : NULL;
-}
-
-static uint64_t arg_number(const struct request *r, const char *key, uint64_t none)
-{
-	json_object *v = arg(r, key, json_type_int);
-
-	return v ? json_object_get_uint64(v) : none;
-}
-
-static bool arg_flag(const struct request *r, const char *key, bool none)
-{
-	json_object *v = arg(r, key, json_type_boolean);
-
-	return v ? json_object_get_boolean(v) : none;
-}
-
-static int need_text(struct request *r, const char *key, const char **out)
-{
-	*out = arg_text(r, key);
-	return *out ? 0 : refuse(r, -EINVAL, "the request lacks \"%s\"", key);
-}
-
-/* The subsystem a request is about: the one named, or the only one there is. */
-static int need_subsys(struct request *r, const char **nqn)
-{
-	json_object *root, *list, *name = NULL, *elem;
-	size_t i, nr = 0;
-	char *text;
-
-	*nqn = arg_text(r, "subsys");
-	if (*nqn)
-		return 0;
-	text = nvof_target_status_json(r->target);
-	root = text ? json_tokener_parse(text) : NULL;
-	free(text);
-	list = root ? json_object_object_get(root, "subsystems") : NULL;
-	for (i = 0; list && i < json_object_array_length(list); i++) {
-		elem = json_object_array_get_idx(list, i);
-		if (json_object_get_boolean(json_object_object_get(elem, "discovery")))
-			continue;
-		name = json_object_object_get(elem, "nqn");
-		nr++;
-	}
-	if (nr == 1)
-		r->subsys = strdup(json_object_get_string(name));
-	json_object_put(root);
-	*nqn = r->subsys;
-	if (r->subsys)
-		return 0;
-	return refuse(r, -EINVAL, "which subsystem? The target has %zu; name one with --subsys", nr);
-}
-
-/* ---- commands ---- */
-
 static int parse_id(struct request *r, const char *key, uint8_t id[16])
 {
-	const char *text = arg_text(r, key);
+	const char *text = request_text(r, key);
 
 	if (text && !uuid_parse_text(text, id))
-		return refuse(r, -EINVAL, "%s \"%s\" is not 32 hexadecimal digits", key, text);
+		return request_refuse(r, -EINVAL, "%s \"%s\" is not 32 hexadecimal digits", key, text);
 	return 0;
 }
 
 static int cmd_add_ns(struct request *r)
 {
 	struct nvof_target_ns_opts opts;
-	uint64_t count = arg_number(r, "count", 1), i;
+	uint64_t count = request_number(r, "count", 1), i;
 	json_object *nsids = json_object_new_array();
 	uint32_t nsid;
 	const char *nqn;
@@ -134,24 +34,24 @@ static int cmd_add_ns(struct request *r)
 
 	json_object_object_add(r->reply, "nsids", nsids);
 	nvof_target_ns_opts_init(&opts);
-	ret = need_subsys(r, &nqn);
+	ret = request_need_subsys(r, &nqn);
 	if (!ret)
-		ret = need_text(r, "backend", &opts.backend);
+		ret = request_need_text(r, "backend", &opts.backend);
 	if (!ret)
 		ret = parse_id(r, "uuid", opts.uuid);
 	if (!ret)
 		ret = parse_id(r, "nguid", opts.nguid);
 	if (!ret && (!count || count > COUNT_MAX))
-		ret = refuse(r, -EINVAL, "count must be 1 to %d", COUNT_MAX);
+		ret = request_refuse(r, -EINVAL, "count must be 1 to %d", COUNT_MAX);
 	if (ret)
 		return ret;
-	opts.block_size = (uint32_t)arg_number(r, "block_size", 512);
-	opts.readonly = arg_flag(r, "readonly", false);
-	opts.anagrpid = (uint32_t)arg_number(r, "anagrpid", 1);
+	opts.block_size = (uint32_t)request_number(r, "block_size", 512);
+	opts.readonly = request_flag(r, "readonly", false);
+	opts.anagrpid = (uint32_t)request_number(r, "anagrpid", 1);
 	for (i = 0; !ret && i < count; i++) {
-		opts.nsid = (uint32_t)arg_number(r, "nsid", 0);
+		opts.nsid = (uint32_t)request_number(r, "nsid", 0);
 		opts.nsid += opts.nsid ? (uint32_t)i : 0;
-		ret = api(r, nvof_target_add_ns(r->target, nqn, &opts, &nsid));
+		ret = request_api(r, nvof_target_add_ns(r->target, nqn, &opts, &nsid));
 		if (!ret)
 			json_object_array_add(nsids, json_object_new_int64(nsid));
 	}
@@ -166,78 +66,78 @@ static int cmd_add_ns(struct request *r)
 static int cmd_remove_ns(struct request *r)
 {
 	const char *nqn;
-	int ret = need_subsys(r, &nqn);
+	int ret = request_need_subsys(r, &nqn);
 
-	return ret ? ret : api(r, nvof_target_remove_ns(r->target, nqn, (uint32_t)arg_number(r, "nsid", 0)));
+	return ret ? ret : request_api(r, nvof_target_remove_ns(r->target, nqn, (uint32_t)request_number(r, "nsid", 0)));
 }
 
 static int cmd_resize_ns(struct request *r)
 {
 	const char *nqn;
-	int ret = need_subsys(r, &nqn);
+	int ret = request_need_subsys(r, &nqn);
 
 	if (ret)
 		return ret;
-	return api(r, nvof_target_resize_ns(r->target, nqn, (uint32_t)arg_number(r, "nsid", 0), arg_number(r, "bytes", 0)));
+	return request_api(r, nvof_target_resize_ns(r->target, nqn, (uint32_t)request_number(r, "nsid", 0), request_number(r, "bytes", 0)));
 }
 
 static int cmd_add_subsys(struct request *r)
 {
 	struct nvof_subsys_opts opts;
 	const char *nqn;
-	int ret = need_text(r, "subsys", &nqn);
+	int ret = request_need_text(r, "subsys", &nqn);
 
 	nvof_subsys_opts_init(&opts);
-	opts.serial = arg_text(r, "serial");
-	opts.model = arg_text(r, "model");
-	opts.allow_any_host = arg_flag(r, "allow_any_host", true);
-	return ret ? ret : api(r, nvof_target_add_subsys(r->target, nqn, &opts));
+	opts.serial = request_text(r, "serial");
+	opts.model = request_text(r, "model");
+	opts.allow_any_host = request_flag(r, "allow_any_host", true);
+	return ret ? ret : request_api(r, nvof_target_add_subsys(r->target, nqn, &opts));
 }
 
 static int cmd_remove_subsys(struct request *r)
 {
 	const char *nqn;
-	int ret = need_text(r, "subsys", &nqn);
+	int ret = request_need_text(r, "subsys", &nqn);
 
-	return ret ? ret : api(r, nvof_target_remove_subsys(r->target, nqn));
+	return ret ? ret : request_api(r, nvof_target_remove_subsys(r->target, nqn));
 }
 
 static int cmd_allow_host(struct request *r)
 {
 	const char *nqn, *host = NULL;
-	int ret = need_subsys(r, &nqn);
+	int ret = request_need_subsys(r, &nqn);
 
 	if (!ret)
-		ret = need_text(r, "host", &host);
-	return ret ? ret : api(r, nvof_target_allow_host(r->target, nqn, host));
+		ret = request_need_text(r, "host", &host);
+	return ret ? ret : request_api(r, nvof_target_allow_host(r->target, nqn, host));
 }
 
 static int cmd_disallow_host(struct request *r)
 {
 	const char *nqn, *host = NULL;
-	int ret = need_subsys(r, &nqn);
+	int ret = request_need_subsys(r, &nqn);
 
 	if (!ret)
-		ret = need_text(r, "host", &host);
-	return ret ? ret : api(r, nvof_target_disallow_host(r->target, nqn, host));
+		ret = request_need_text(r, "host", &host);
+	return ret ? ret : request_api(r, nvof_target_disallow_host(r->target, nqn, host));
 }
 
 static int cmd_allow_any_host(struct request *r)
 {
 	const char *nqn;
-	int ret = need_subsys(r, &nqn);
+	int ret = request_need_subsys(r, &nqn);
 
-	return ret ? ret : api(r, nvof_target_allow_any_host(r->target, nqn, arg_flag(r, "any", true)));
+	return ret ? ret : request_api(r, nvof_target_allow_any_host(r->target, nqn, request_flag(r, "any", true)));
 }
 
 static int cmd_add_listener(struct request *r)
 {
 	char in_use[512] = "";
 	const char *addr;
-	int ret = need_text(r, "address", &addr);
+	int ret = request_need_text(r, "address", &addr);
 
 	if (!ret)
-		ret = api(r, nvof_target_listen(r->target, addr, in_use, sizeof(in_use)));
+		ret = request_api(r, nvof_target_listen(r->target, addr, in_use, sizeof(in_use)));
 	if (!ret)
 		json_object_object_add(r->reply, "address", json_object_new_string(in_use));
 	return ret;
@@ -246,46 +146,46 @@ static int cmd_add_listener(struct request *r)
 static int cmd_remove_listener(struct request *r)
 {
 	const char *addr;
-	int ret = need_text(r, "address", &addr);
+	int ret = request_need_text(r, "address", &addr);
 
-	return ret ? ret : api(r, nvof_target_unlisten(r->target, addr));
+	return ret ? ret : request_api(r, nvof_target_unlisten(r->target, addr));
 }
 
 static int cmd_set_ana(struct request *r)
 {
 	const char *addr, *text = NULL;
 	uint8_t state;
-	int ret = need_text(r, "address", &addr);
+	int ret = request_need_text(r, "address", &addr);
 
 	if (!ret)
-		ret = need_text(r, "state", &text);
+		ret = request_need_text(r, "state", &text);
 	if (!ret && !ana_state_parse(text, &state))
-		ret = refuse(r, -EINVAL, "state \"%.40s\" is not one of: " ANA_STATE_NAMES, text);
-	return ret ? ret : api(r, nvof_target_set_ana(r->target, addr, (uint32_t)arg_number(r, "grpid", 0), state));
+		ret = request_refuse(r, -EINVAL, "state \"%.40s\" is not one of: " ANA_STATE_NAMES, text);
+	return ret ? ret : request_api(r, nvof_target_set_ana(r->target, addr, (uint32_t)request_number(r, "grpid", 0), state));
 }
 
 static int cmd_referral(struct request *r)
 {
 	const char *transport, *traddr = NULL, *trsvcid = NULL;
-	int ret = need_text(r, "transport", &transport);
+	int ret = request_need_text(r, "transport", &transport);
 
 	if (!ret)
-		ret = need_text(r, "traddr", &traddr);
+		ret = request_need_text(r, "traddr", &traddr);
 	if (!ret)
-		ret = need_text(r, "trsvcid", &trsvcid);
+		ret = request_need_text(r, "trsvcid", &trsvcid);
 	if (ret)
 		return ret;
-	if (!strcmp(arg_text(r, "cmd"), "add-referral"))
-		return api(r, nvof_target_add_referral(r->target, transport, traddr, trsvcid));
-	return api(r, nvof_target_remove_referral(r->target, transport, traddr, trsvcid));
+	if (!strcmp(request_text(r, "cmd"), "add-referral"))
+		return request_api(r, nvof_target_add_referral(r->target, transport, traddr, trsvcid));
+	return request_api(r, nvof_target_remove_referral(r->target, transport, traddr, trsvcid));
 }
 
 static int cmd_add_fault(struct request *r)
 {
 	const char *spec;
-	int ret = need_text(r, "spec", &spec);
+	int ret = request_need_text(r, "spec", &spec);
 
-	return ret ? ret : api(r, nvof_target_add_fault(r->target, spec));
+	return ret ? ret : request_api(r, nvof_target_add_fault(r->target, spec));
 }
 
 static int cmd_clear_faults(struct request *r)
@@ -301,7 +201,7 @@ static int cmd_status(struct request *r)
 
 	free(text);
 	if (!status)
-		return refuse(r, -ENOMEM, "status: out of memory");
+		return request_refuse(r, -ENOMEM, "status: out of memory");
 	json_object_object_add(r->reply, "status", status);
 	return 0;
 }
@@ -311,8 +211,8 @@ static int save_to(struct request *r, const char *path)
 	int ret;
 
 	if (!path)
-		return refuse(r, -EINVAL, "save where? The target was started without --config: name a file");
-	ret = api(r, nvof_target_save_config(r->target, path));
+		return request_refuse(r, -EINVAL, "save where? The target was started without --config: name a file");
+	ret = request_api(r, nvof_target_save_config(r->target, path));
 	if (!ret)
 		json_object_object_add(r->reply, "saved", json_object_new_string(path));
 	return ret;
@@ -320,7 +220,7 @@ static int save_to(struct request *r, const char *path)
 
 static int cmd_save(struct request *r)
 {
-	const char *path = arg_text(r, "file");
+	const char *path = request_text(r, "file");
 
 	return save_to(r, path ? path : r->config_path);
 }
@@ -351,7 +251,7 @@ static const struct {
 
 static int run(struct request *r)
 {
-	const char *name = arg_text(r, "cmd");
+	const char *name = request_text(r, "cmd");
 	size_t i;
 	int ret;
 
@@ -359,14 +259,14 @@ static int run(struct request *r)
 		if (strcmp(name, commands[i].name))
 			continue;
 		/* Where to save is known before anything is changed. */
-		if (commands[i].changes && arg_flag(r, "save", false) && !r->config_path)
+		if (commands[i].changes && request_flag(r, "save", false) && !r->config_path)
 			return save_to(r, NULL);
 		ret = commands[i].run(r);
-		if (!ret && commands[i].changes && arg_flag(r, "save", false))
+		if (!ret && commands[i].changes && request_flag(r, "save", false))
 			ret = save_to(r, r->config_path);
 		return ret;
 	}
-	return refuse(r, -EOPNOTSUPP, "unknown command \"%.60s\"", name ? name : "");
+	return request_refuse(r, -EOPNOTSUPP, "unknown command \"%.60s\"", name ? name : "");
 }
 
 static json_object *parse_line(const char *line, size_t len)
@@ -396,7 +296,7 @@ char *control_run(struct nvof_target *target, const char *config_path, const cha
 	r.reply = json_object_new_object();
 	json_object_object_add(r.reply, "ok", json_object_new_boolean(false)); /* keeps its place at the front */
 	r.args = parse_line(line, len);
-	ret = r.args ? run(&r) : refuse(&r, -EINVAL, "the request is not one JSON object");
+	ret = r.args ? run(&r) : request_refuse(&r, -EINVAL, "the request is not one JSON object");
 	json_object_object_add(r.reply, "ok", json_object_new_boolean(!ret));
 	if (ret)
 		json_object_object_add(r.reply, "code", json_object_new_int(ret));

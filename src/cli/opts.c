@@ -1,143 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdarg.h>
+/* A command line against tables of options. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
 #include "base/util.h"
 #include "cli/nearest.h"
-#include "cli/opts.h"
+#include "cli/opts_internal.h"
 
 #define NAMES_MAX 96
-
-char *sentence(const char *fmt, ...)
-{
-	va_list ap;
-	char *s;
-	int ret;
-
-	va_start(ap, fmt);
-	ret = vasprintf(&s, fmt, ap);
-	va_end(ap);
-	if (ret < 0)
-		abort();
-	return s;
-}
-
-/* ------------------------------------------------------------------------------------------------------------------ values */
-
-/* Decimal or 0x; nothing before or after. */
-static char *parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *v)
-{
-	unsigned long long n;
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9')
-		return sentence("\"%s\" is not a number", text);
-	errno = 0;
-	n = strtoull(text, &end, !strncasecmp(text, "0x", 2) ? 16 : 10);
-	if (*end || end == text)
-		return sentence("\"%s\" is not a number", text);
-	if (errno == ERANGE || n < min || n > max)
-		return sentence("%s is out of range: %" PRIu64 " to %" PRIu64, text, min, max);
-	*v = n;
-	return NULL;
-}
-
-static char *parse_int(const char *text, int64_t min, int64_t max, int *v)
-{
-	char *end;
-	long n;
-
-	errno = 0;
-	n = strtol(text, &end, 10);
-	if (*end || end == text || text[0] == ' ')
-		return sentence("\"%s\" is not a number", text);
-	if (errno == ERANGE || n < min || n > max)
-		return sentence("%s is out of range: %" PRId64 " to %" PRId64, text, min, max);
-	*v = (int)n;
-	return NULL;
-}
-
-static char *parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *v)
-{
-	char from[24], to[24];
-	const char *why;
-	uint64_t n;
-
-	if (size_parse(text, &n, &why))
-		return sentence("\"%s\": %s", text, why);
-	if (n < min || n > max)
-		return sentence("%s is out of range: %s to %s", text, size_format(min, from), size_format(max, to));
-	*v = n;
-	return NULL;
-}
-
-/* "500ms" and the like; a bare number is seconds, as in most tools' --runtime. */
-static char *parse_ms(const char *text, uint64_t min, uint64_t max, uint64_t *v)
-{
-	const char *why;
-	uint64_t n;
-	char *end;
-
-	errno = 0;
-	n = text[0] >= '0' && text[0] <= '9' ? strtoull(text, &end, 10) : 0;
-	if (text[0] >= '0' && text[0] <= '9' && (!*end || !strcmp(end, "m")) && !errno && n <= UINT32_MAX)
-		n *= *end ? 60000 : 1000;
-	else if (duration_parse(text, &n, &why))
-		return sentence("\"%s\": a time is a number of seconds, or one with its unit: us, ms, s or m (500ms)", text);
-	else
-		n /= NSEC_PER_MSEC;
-	if (n < min || n > max)
-		return sentence("%s is out of range: %" PRIu64 " ms to %" PRIu64 " ms", text, min, max);
-	*v = n;
-	return NULL;
-}
-
-char *opt_set(const struct opt *opt, void *base, const char *value)
-{
-	char *at = (char *)base + opt->offset;
-	uint64_t n;
-	char *why;
-
-	switch (opt->kind) {
-	case OPT_FLAG:
-	case OPT_NOFLAG:
-		*(bool *)at = opt->kind == OPT_FLAG;
-		return NULL;
-	case OPT_COUNT:
-		++*(int *)at;
-		return NULL;
-	case OPT_STR:
-		*(const char **)at = value;
-		return NULL;
-	case OPT_U32:
-		why = parse_u64(value, opt->min, opt->max ? opt->max : UINT32_MAX, &n);
-		if (!why)
-			*(uint32_t *)at = (uint32_t)n;
-		return why;
-	case OPT_U64:
-		return parse_u64(value, opt->min, opt->max ? opt->max : UINT64_MAX, (uint64_t *)at);
-	case OPT_INT:
-		return parse_int(value, opt->imin, opt->imax, (int *)at);
-	case OPT_SIZE:
-		return parse_size(value, opt->min, opt->max ? opt->max : UINT64_MAX, (uint64_t *)at);
-	case OPT_MS:
-		return parse_ms(value, opt->min, opt->max ? opt->max : UINT32_MAX, (uint64_t *)at);
-	case OPT_CALL:
-		return opt->call(base, value);
-	}
-	abort();
-}
-
-static bool takes_value(const struct opt *opt)
-{
-	return opt->kind != OPT_FLAG && opt->kind != OPT_NOFLAG && opt->kind != OPT_COUNT;
-}
 
 /* ------------------------------------------------------------------------------------------------------------------ the common group */
 
@@ -188,84 +59,6 @@ bool opts_want_json(int argc, char **argv)
 			json = !strcmp(value, "json");
 	}
 	return json;
-}
-
-/* ------------------------------------------------------------------------------------------------------------------ --help */
-
-static void print_opt(const struct opt *opt)
-{
-	char left[64];
-	const char *text = opt->help;
-	const int column = 32;
-	size_t width = 78 - column;
-
-	snprintf(left, sizeof(left), "  %c%c%s--%s%s%s", opt->letter ? '-' : ' ', opt->letter ? opt->letter : ' ',
-		 opt->letter ? ", " : "  ", opt->name, takes_value(opt) ? " " : "", takes_value(opt) ? opt->arg : "");
-	printf("%-*s", column, left);
-	if (strlen(left) >= (size_t)column)
-		printf("\n%*s", column, "");
-	while (strlen(text) > width) {
-		size_t n = width;
-
-		while (n && text[n] != ' ')
-			n--;
-		if (!n)
-			break;
-		printf("%.*s\n%*s", (int)n, text, column, "");
-		text += n + 1;
-	}
-	puts(text);
-}
-
-static void print_help(const struct cli *cli, const struct usage *usage, const struct opt_group *groups)
-{
-	printf("Usage: nvof %s%s%s\n", cli->cmd->name, *usage->synopsis ? " " : "", usage->synopsis);
-	if (usage->text)
-		printf("\n%s\n", usage->text);
-	for (; groups->title; groups++) {
-		printf("\n%s:\n", groups->title);
-		for (const struct opt *opt = groups->opts; opt->name; opt++)
-			if (!opt->hidden)
-				print_opt(opt);
-	}
-	if (usage->example)
-		puts("\nExample:");
-	for (const char *line = usage->example; line && *line; line += strcspn(line, "\n"), line += *line == '\n')
-		printf("  %.*s\n", (int)strcspn(line, "\n"), line);
-}
-
-static void add_text(json_object *obj, const char *key, const char *text)
-{
-	if (text)
-		json_object_object_add(obj, key, json_object_new_string(text));
-}
-
-static json_object *opt_json(const struct opt *opt)
-{
-	json_object *o = json_object_new_object();
-	char letter[2] = { opt->letter, 0 };
-
-	add_text(o, "name", opt->name);
-	add_text(o, "letter", opt->letter ? letter : NULL);
-	add_text(o, "value", takes_value(opt) ? opt->arg : NULL);
-	add_text(o, "help", opt->help);
-	return o;
-}
-
-static int print_help_json(struct cli *cli, const struct usage *usage, const struct opt_group *groups)
-{
-	json_object *doc = cli_json_new(), *list = json_object_new_array();
-
-	add_text(doc, "name", cli->cmd->name);
-	add_text(doc, "synopsis", usage->synopsis);
-	add_text(doc, "text", usage->text);
-	add_text(doc, "example", usage->example);
-	json_object_object_add(doc, "options", list);
-	for (; groups->title; groups++)
-		for (const struct opt *opt = groups->opts; opt->name; opt++)
-			if (!opt->hidden)
-				json_object_array_add(list, opt_json(opt));
-	return cli_json(cli, doc);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ the command line */
@@ -341,7 +134,7 @@ static int set_one(struct parser *p, const struct opt *opt, void *base, const ch
 		p->help = true;
 		return OPTS_GO;
 	}
-	if (takes_value(opt) && !value) {
+	if (opt_takes_value(opt) && !value) {
 		if (p->at + 1 >= p->argc)
 			return cli_usage_error(p->cli, shown, "%s: its value (%s) is missing", shown, opt->arg);
 		value = p->argv[++p->at];
@@ -366,7 +159,7 @@ static int parse_long(struct parser *p, const char *text)
 	opt = find_name(p, name, len, &base);
 	if (!opt)
 		return unknown_option(p, shown, name, len);
-	if (equals && !takes_value(opt))
+	if (equals && !opt_takes_value(opt))
 		return cli_usage_error(p->cli, shown, "%s takes no value", shown);
 	return set_one(p, opt, base, shown, equals ? equals + 1 : NULL);
 }
@@ -384,13 +177,13 @@ static int parse_letters(struct parser *p, const char *text)
 		opt = find_letter(p, *at, &base);
 		if (!opt)
 			return cli_usage_error(p->cli, shown, "unknown option %s; \"nvof %s --help\" lists them", shown, p->cli->cmd->name);
-		if (takes_value(opt)) {
+		if (opt_takes_value(opt)) {
 			if (at[1])
 				value = at + 1 + (at[1] == '=');
 			snprintf(shown, sizeof(shown), "--%s", opt->name);
 		}
 		ret = set_one(p, opt, base, shown, value);
-		if (ret != OPTS_GO || takes_value(opt))
+		if (ret != OPTS_GO || opt_takes_value(opt))
 			return ret;
 	}
 	return OPTS_GO;
@@ -436,7 +229,7 @@ int opts_parse(struct cli *cli, const struct usage *usage, const struct opt_grou
 	if (!p.help)
 		return OPTS_GO;
 	if (cli->json)
-		return print_help_json(cli, usage, groups);
-	print_help(cli, usage, groups);
+		return opts_print_help_json(cli, usage, groups);
+	opts_print_help(cli, usage, groups);
 	return EXIT_OK;
 }

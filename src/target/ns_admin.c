@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Namespaces come, go and change their size while hosts use them. */
+/* Namespaces come while hosts use others. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "proto/nqn.h"
 #include "target/backend.h"
-#include "target/rcu.h"
+#include "target/ns_admin.h"
 #include "target/target.h"
-
-#define HOST_WAIT_NS   (100 * NSEC_PER_MSEC) /* for data that is on its way to a host, before the namespace's memory is left to it */
-#define SHRINK_WAIT_NS (2 * NSEC_PER_SEC)
 
 static const uint8_t zero_id[16];
 
@@ -19,7 +16,7 @@ void nvof_target_ns_opts_init(struct nvof_target_ns_opts *opts)
 	*opts = (struct nvof_target_ns_opts){ .size = sizeof(*opts), .block_size = 512, .anagrpid = 1 };
 }
 
-static void ns_free(struct target_ns *ns)
+void target_ns_free(struct target_ns *ns)
 {
 	backend_close(ns->backend);
 	free(ns->uses);
@@ -56,7 +53,7 @@ static struct target_ns *ids_in_use(struct nvof_target *t, const struct target_n
 	return NULL;
 }
 
-static void ns_notice(const struct target_ns *ns)
+void target_ns_notice(const struct target_ns *ns)
 {
 	if (ns->backend->notice[0])
 		log_warn(&ns->subsys->target->log, "namespace %u of %s: %s", ns->nsid, ns->subsys->nqn, ns->backend->notice);
@@ -73,13 +70,13 @@ static int ns_open(struct target_ns *ns, struct error *err)
 	ns->nsze = ns->backend->ops->size(ns->backend) >> ns->lba_shift;
 	if (!ns->nsze)
 		return error_set(err, -EINVAL, "backend \"%s\" is smaller than one block of %u bytes", ns->spec, 1u << ns->lba_shift);
-	ns_notice(ns);
+	target_ns_notice(ns);
 	if (ns->backend->shared)
-		log_warn(&ns->subsys->target->log,
-			 "namespace %u of %s: %s is open for writing elsewhere, by this target or another: right only where those are "
-			 "paths to "
-			 "one namespace",
-			 ns->nsid, ns->subsys->nqn, ns->spec);
+		log_warn(
+			&ns->subsys->target->log,
+			"namespace %u of %s: %s is open for writing elsewhere, by this target or another: right only where those are paths "
+			"to one namespace",
+			ns->nsid, ns->subsys->nqn, ns->spec);
 	return 0;
 }
 
@@ -94,7 +91,7 @@ static struct target_ns *ns_new(struct target_subsys *s, const struct nvof_targe
 	ns->uses = aligned_alloc(64, ns->nr_uses * sizeof(*ns->uses));
 	ns->spec = strdup(o->backend);
 	if (!ns->uses || !ns->spec) {
-		ns_free(ns);
+		target_ns_free(ns);
 		return NULL;
 	}
 	memset(ns->uses, 0, ns->nr_uses * sizeof(*ns->uses));
@@ -173,7 +170,7 @@ static int subsys_add_ns(struct target_subsys *s, const struct nvof_target_ns_op
 		}
 	}
 	if (ret) {
-		ns_free(ns);
+		target_ns_free(ns);
 		return ret;
 	}
 	if (nsidp)
@@ -204,191 +201,4 @@ int target_add_ns(struct nvof_target *t, const char *nqn, const struct nvof_targ
 	if (ret)
 		error_prefix(err, "add namespace %s to %s", o.backend ? o.backend : "", nqn);
 	return ret;
-}
-
-/* ------------------------------------------------------------------------------------------------ removal */
-
-static void ns_wait_idle(struct target_ns *ns)
-{
-	struct timespec ts = { .tv_nsec = 100000 };
-
-	while (target_ns_nr_busy(ns)) {
-		nanosleep(&ts, NULL);
-		if (ts.tv_nsec < 5000000)
-			ts.tv_nsec *= 2;
-	}
-}
-
-static bool ns_wait_refs(struct target_ns *ns, int epoch, uint64_t limit_ns)
-{
-	struct timespec ts = { .tv_nsec = 100000 };
-	uint64_t deadline = clock_ns() + limit_ns;
-
-	while (target_ns_refs(ns, epoch)) {
-		if (clock_ns() >= deadline)
-			return false;
-		nanosleep(&ts, NULL);
-		if (ts.tv_nsec < 5000000)
-			ts.tv_nsec *= 2;
-	}
-	return true;
-}
-
-/*
- * Out of the table, and the grace period is over.  I/O in the backend is waited for; data that a slow host does not take (or does not
- * send) is not: then the namespace lives on, invisible, until that ended.
- */
-static void ns_bury(struct target_ns *ns, uint64_t wait_ns)
-{
-	ns_wait_idle(ns);
-	if (ns_wait_refs(ns, 0, wait_ns) && ns_wait_refs(ns, 1, wait_ns))
-		ns_free(ns);
-	else
-		cds_list_add_tail(&ns->link, &ns->subsys->target->zombies);
-}
-
-static void ns_condemn(struct target_ns *ns, bool dying)
-{
-	__atomic_store_n(&ns->dying, dying, __ATOMIC_SEQ_CST);
-	if (ns->backend->ops->volatile_cache)
-		__atomic_add_fetch(&ns->subsys->nr_volatile, dying ? -1 : 1, __ATOMIC_RELAXED);
-}
-
-int target_remove_ns(struct nvof_target *t, const char *nqn, uint32_t nsid, struct error *err)
-{
-	struct target_subsys *s = target_subsys_get(t, nqn, err);
-	struct target_ns *ns;
-	int ret;
-
-	if (!s) {
-		error_prefix(err, "remove namespace %u", nsid);
-		return err->code;
-	}
-	ns = ns_table_find(s->table, nsid);
-	if (!ns)
-		return error_set(err, -ENOENT, "remove namespace %u from %s: there is none", nsid, nqn);
-	ns_condemn(ns, true);
-	ret = target_fence_going(ns);
-	if (!ret)
-		ret = ns_table_remove(s, nsid);
-	if (ret) {
-		ns_condemn(ns, false);
-		return error_set(err, ret, "remove namespace %u from %s: %s", nsid, nqn, strerror(-ret));
-	}
-	target_fence_gone(ns);
-	target_ns_changed(s, nsid);
-	ns_bury(ns, HOST_WAIT_NS);
-	return 0;
-}
-
-void target_remove_all_ns(struct target_subsys *s)
-{
-	struct ns_table *empty, *old;
-
-	if (!s->table->nr)
-		return;
-	empty = ns_table_new(0);
-	if (!empty)
-		abort(); /* 16 bytes */
-	for (uint32_t i = 0; i < s->table->nr; i++)
-		ns_condemn(s->table->slots[i].ns, true);
-	old = ns_table_take(s, empty);
-	for (uint32_t i = 0; i < old->nr; i++)
-		ns_bury(old->slots[i].ns, 0);
-	free(old);
-}
-
-void target_reap_zombies(struct nvof_target *t, bool wait)
-{
-	struct target_ns *ns, *next;
-
-	cds_list_for_each_entry_safe (ns, next, &t->zombies, link) {
-		if (!ns_wait_refs(ns, 0, wait ? UINT64_MAX / 4 : 0) || !ns_wait_refs(ns, 1, wait ? UINT64_MAX / 4 : 0))
-			continue;
-		cds_list_del(&ns->link);
-		ns_free(ns);
-	}
-}
-
-/* ------------------------------------------------------------------------------------------------ size */
-
-/* I/O that began before the size fell must have ended before the backend gives blocks up: they may be being sent from. */
-static int ns_shrink(struct target_ns *ns, uint64_t bytes, struct error *err)
-{
-	uint64_t before = target_ns_nsze(ns);
-	uint8_t epoch = ns->epoch;
-	int ret;
-
-	if (target_ns_refs(ns, epoch ^ 1))
-		return error_set(err, -EBUSY, "I/O from before the last change of size is still under way");
-	__atomic_store_n(&ns->nsze, bytes >> ns->lba_shift, __ATOMIC_RELEASE);
-	__atomic_store_n(&ns->epoch, epoch ^ 1, __ATOMIC_RELEASE);
-	rcu_wait(ns->subsys);
-	if (ns_wait_refs(ns, epoch, SHRINK_WAIT_NS))
-		ret = ns->backend->ops->resize(ns->backend, bytes, err);
-	else
-		ret = error_set(err, -EBUSY, "I/O beyond the new end did not finish in %u s",
-				(unsigned int)(SHRINK_WAIT_NS / NSEC_PER_SEC));
-	if (ret)
-		__atomic_store_n(&ns->nsze, before, __ATOMIC_RELEASE);
-	return ret;
-}
-
-/* The backend changed by itself (a file that grew or was cut): there is nothing to wait for. */
-static int ns_refresh(struct target_ns *ns, struct error *err)
-{
-	int ret = ns->backend->ops->resize ? ns->backend->ops->resize(ns->backend, 0, err) : 0;
-	uint64_t nsze;
-
-	if (ret)
-		return ret;
-	nsze = ns->backend->ops->size(ns->backend) >> ns->lba_shift;
-	if (!nsze)
-		return error_set(err, -EINVAL, "the backend is smaller than one block now");
-	__atomic_store_n(&ns->nsze, nsze, __ATOMIC_RELEASE);
-	return 0;
-}
-
-static int ns_resize(struct target_ns *ns, uint64_t bytes, struct error *err)
-{
-	uint64_t nsze = bytes >> ns->lba_shift;
-	int ret;
-
-	if (!nsze)
-		return error_set(err, -EINVAL, "%llu bytes are less than one block", (unsigned long long)bytes);
-	if (!ns->backend->ops->resize)
-		return error_set(err, -ENOTSUP, "backend %s can't change its size", ns->backend->ops->name);
-	if (nsze < target_ns_nsze(ns))
-		return ns_shrink(ns, bytes, err);
-	ret = ns->backend->ops->resize(ns->backend, bytes, err);
-	if (!ret)
-		__atomic_store_n(&ns->nsze, nsze, __ATOMIC_RELEASE);
-	return ret;
-}
-
-int target_resize_ns(struct nvof_target *t, const char *nqn, uint32_t nsid, uint64_t bytes, struct error *err)
-{
-	struct target_subsys *s = target_subsys_get(t, nqn, err);
-	uint64_t before;
-	struct target_ns *ns;
-	int ret;
-
-	if (!s) {
-		error_prefix(err, "resize namespace %u", nsid);
-		return err->code;
-	}
-	ns = ns_table_find(s->table, nsid);
-	if (!ns)
-		return error_set(err, -ENOENT, "resize namespace %u of %s: there is none", nsid, nqn);
-	before = target_ns_nsze(ns);
-	ret = bytes ? ns_resize(ns, bytes, err) : ns_refresh(ns, err);
-	if (ret) {
-		error_set(err, ret, "%s", strerror(-ret)); /* unless the backend had more to say */
-		error_prefix(err, "resize namespace %u of %s", nsid, nqn);
-		return ret;
-	}
-	ns_notice(ns);
-	if (target_ns_nsze(ns) != before)
-		target_ns_changed(s, nsid);
-	return 0;
 }
