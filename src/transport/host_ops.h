@@ -147,7 +147,8 @@ struct host_queue {
 
 	/* set by the transport when linked, for the core and for people */
 	bool hdr_digest, data_digest;
-	char peer[128], local[128]; /* "127.0.0.1:4420", "[fe80::1%eth0]:4420" */
+	char peer[128];	 /* "127.0.0.1:4420", "[fe80::1%eth0]:4420" */
+	char local[128]; /* the same of our end; of the admin queue, others need not have it */
 
 	/* the core's, private */
 	struct queue_setup *setup; /* while it is set up */

@@ -40,6 +40,15 @@ int inet_peer_check(const struct host_link_params *p, const char *transport, str
 	return addrs_parse(p, transport, &peer, &peer_len, &local, &local_len, err);
 }
 
+/* addrs has room for it. */
+static void addr_add(struct inet_peer *peer, const void *sa, socklen_t len)
+{
+	struct inet_peer_addr *a = &peer->addrs[peer->nr_addrs++];
+
+	memcpy(&a->ss, sa, len);
+	inet_addr_text(sa, len, a->text, sizeof(a->text));
+}
+
 int inet_peer_init(struct inet_peer *peer, const struct host_link_params *p, const char *transport, struct loop *loop, struct error *err)
 {
 	struct sockaddr_storage addr;
@@ -52,11 +61,10 @@ int inet_peer_init(struct inet_peer *peer, const struct host_link_params *p, con
 	ret = addrs_parse(p, transport, &addr, &len, &peer->local, &peer->local_len, err);
 	if (ret || !len)
 		return ret;
-	peer->addrs = malloc(sizeof(addr));
+	peer->addrs = calloc(1, sizeof(*peer->addrs));
 	if (!peer->addrs)
 		return error_set(err, -ENOMEM, "no memory");
-	peer->addrs[0] = addr;
-	peer->nr_addrs = 1;
+	addr_add(peer, &addr, len);
 	return 0;
 }
 
@@ -78,7 +86,7 @@ static void resolved(void *arg, int err, const char *why, struct addrinfo *list)
 		n++;
 	peer->addrs = n ? calloc(n, sizeof(*peer->addrs)) : NULL;
 	for (ai = peer->addrs ? list : NULL; ai; ai = ai->ai_next)
-		memcpy(&peer->addrs[peer->nr_addrs++], ai->ai_addr, ai->ai_addrlen);
+		addr_add(peer, ai->ai_addr, ai->ai_addrlen);
 	if (list)
 		freeaddrinfo(list);
 

@@ -11,12 +11,17 @@
 
 struct inet_resolve;
 
+struct inet_peer_addr {
+	struct sockaddr_storage ss;
+	char text[128]; /* as in host_queue.peer */
+};
+
 struct inet_peer {
 	const struct host_link_params *p;
 	struct loop *loop;
 	struct sockaddr_storage local;
-	socklen_t local_len;		/* 0: not bound to an address */
-	struct sockaddr_storage *addrs; /* candidates in order; addrs[chosen] is tried, or was linked to */
+	socklen_t local_len;	      /* 0: not bound to an address */
+	struct inet_peer_addr *addrs; /* candidates in order; addrs[chosen] is tried, or was linked to */
 	uint32_t nr_addrs, chosen;
 	struct inet_resolve *resolve;
 	struct cds_list_head waiting; /* inet_waiter.link */

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "proto/rdma.h"
-#include "transport/inet/inet_addr.h"
 #include "transport/rdma/rdma_host.h"
 
 #define STEP_TMO_MS 5000 /* for addresses and routes; the core's own limit is for all of it */
@@ -58,7 +57,7 @@ static struct sockaddr *source(struct rdma_endpoint *ep)
 static void link_try(struct rdma_queue *rq)
 {
 	struct rdma_endpoint *ep = rq->ep;
-	struct sockaddr *to = (struct sockaddr *)&ep->peer.addrs[rq->addr_tried];
+	struct inet_peer_addr *to = &ep->peer.addrs[rq->addr_tried];
 	struct error err = { 0 };
 	int one = 1;
 
@@ -67,14 +66,14 @@ static void link_try(struct rdma_queue *rq)
 		error_clear(&err);
 		return;
 	}
-	inet_addr_text(to, inet_addr_len(&ep->peer.addrs[rq->addr_tried]), rq->q.peer, sizeof(rq->q.peer));
+	memcpy(rq->q.peer, to->text, sizeof(rq->q.peer));
 	/* The queues of a ctrl share a source address (C021). */
 	if (rdma_set_option(rq->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &one, sizeof(one)))
 		rdma_host_lost(rq, -errno, "share the source address: %s", strerror(errno));
 	else if (ep->p.tos >= 0 &&
 		 rdma_set_option(rq->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &(uint8_t){ (uint8_t)ep->p.tos }, sizeof(uint8_t)))
 		rdma_host_lost(rq, -errno, "set the type of service: %s", strerror(errno));
-	else if (rdma_resolve_addr(rq->id, source(ep), to, STEP_TMO_MS))
+	else if (rdma_resolve_addr(rq->id, source(ep), (struct sockaddr *)&to->ss, STEP_TMO_MS))
 		rdma_host_lost(rq, -errno, "find an RDMA device that leads there%s%s: %s", ep->p.host_traddr ? " from " : "",
 			       ep->p.host_traddr ? ep->p.host_traddr : "", strerror(errno));
 }

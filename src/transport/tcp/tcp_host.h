@@ -61,12 +61,13 @@ struct tcp_tx_data {
 
 struct tcp_tx {
 	struct cds_list_head pending; /* tcp_req.link */
-	struct iovec iov[TCP_TX_IOV];
-	uint32_t first, count; /* iov[first..count) is staged and not sent */
+	uint32_t first, count;	      /* iov[first..count) is staged and not sent */
 	uint32_t buf_used;
 	struct tcp_tx_data data;
 	uint64_t gen; /* of the burst: all of one burst leaves before the next is staged */
 	bool blocked; /* the socket was full: wait for EPOLLOUT */
+	/* What is staged; not initialised, the last of tcp_queue. */
+	struct iovec iov[TCP_TX_IOV];
 	uint8_t buf[TCP_TX_BUF];
 };
 
@@ -102,7 +103,7 @@ struct tcp_queue {
 	struct nvme_tcp_rx rx;
 	struct host_req *rx_req; /* whose data is being received */
 	uint32_t rx_off;	 /* where in its data this PDU's payload begins */
-	struct tcp_tx tx;
+	struct tcp_tx tx;	 /* last: its end is not initialised */
 };
 static inline struct tcp_queue *to_tcp_queue(struct host_queue *q)
 {

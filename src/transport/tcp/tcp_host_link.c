@@ -82,7 +82,8 @@ static void link_connected(struct tcp_queue *tq)
 		.maxval = htole32(TCP_HOST_MAXR2T - 1),
 	};
 
-	tcp_sock_local(tq->fd, tq->q.local, sizeof(tq->q.local));
+	if (!tq->q.qid)
+		tcp_sock_local(tq->fd, tq->q.local, sizeof(tq->q.local));
 	tq->linking = false;
 	host_queue_enter(&tq->q, QUEUE_ICREQ);
 	/* An empty socket buffer takes 128 bytes whole; anything else is an error. */
@@ -98,9 +99,9 @@ static void link_connected(struct tcp_queue *tq)
 static void link_failed(struct tcp_queue *tq, int err, const struct link_step *step)
 {
 	struct inet_peer *to = &tq->ep->peer;
-	char peer[128], doing[128];
+	const char *peer = to->addrs[to->chosen].text;
+	char doing[128];
 
-	inet_addr_text((struct sockaddr *)&to->addrs[to->chosen], inet_addr_len(&to->addrs[to->chosen]), peer, sizeof(peer));
 	snprintf(doing, sizeof(doing), step->with ? "%s %s for" : "%s", step->doing, step->with);
 	link_close(tq);
 	if (++tq->addr_tried < to->nr_addrs) {
@@ -115,17 +116,17 @@ static void link_failed(struct tcp_queue *tq, int err, const struct link_step *s
 static void link_try(struct tcp_queue *tq)
 {
 	struct inet_peer *to = &tq->ep->peer;
-	const struct sockaddr_storage *ss = &to->addrs[to->chosen];
+	const struct inet_peer_addr *addr = &to->addrs[to->chosen];
 	struct link_step step;
 	int ret;
 
 	if (tq->q.state != QUEUE_LINK)
 		host_queue_enter(&tq->q, QUEUE_LINK);
-	inet_addr_text((const struct sockaddr *)ss, inet_addr_len(&to->addrs[to->chosen]), tq->q.peer, sizeof(tq->q.peer));
-	ret = link_socket(tq, ss, &step);
+	memcpy(tq->q.peer, addr->text, sizeof(tq->q.peer));
+	ret = link_socket(tq, &addr->ss, &step);
 	if (!ret) {
 		step = (struct link_step){ "connect to", NULL };
-		if (connect(tq->fd, (const struct sockaddr *)ss, inet_addr_len(&to->addrs[to->chosen])) && errno != EINPROGRESS)
+		if (connect(tq->fd, (const struct sockaddr *)&addr->ss, inet_addr_len(&addr->ss)) && errno != EINPROGRESS)
 			ret = -errno;
 	}
 	/* A connect that succeeded at once shows as writable in the next turn like any other. */
