@@ -174,6 +174,7 @@ void target_get_log(struct target_req *req)
 	struct target_ctrl *c = req->queue->ctrl;
 	struct log_args args = log_args(req);
 	uint16_t status = log_check(req, &args);
+	char local[128];
 	void *out;
 
 	if (status) {
@@ -191,7 +192,8 @@ void target_get_log(struct target_req *req)
 		log_answer_small(req, &args, out);
 		return;
 	}
-	target_discovery_log(c, req->queue->local, args.offset, out, args.len);
+	req->queue->ops->queue_local(req->queue, local, sizeof(local));
+	target_discovery_log(c, local, args.offset, out, args.len);
 	target_req_respond(req, 0);
 	if (!args.rae)
 		target_event_read(c, TARGET_EVENT_DISC);

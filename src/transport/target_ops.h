@@ -78,7 +78,7 @@ struct target_queue {
 	struct loop *loop;
 	const struct log *log;
 	/* set by the transport before target_queue_init() */
-	char peer[128], local[128];
+	char peer[128];
 	/* the core's */
 	struct target_ctrl *ctrl; /* NULL before Connect */
 	uint16_t qid;
@@ -123,6 +123,8 @@ struct target_transport {
 	void (*listener_addr)(const struct target_listener *l, char *addr, size_t addr_len, char *svc, size_t svc_len, uint8_t *adrfam);
 	void (*unlisten)(struct target_listener *l);
 
+	/* The address of ours that the queue's host came in by, as text like target_queue.peer. */
+	void (*queue_local)(const struct target_queue *q, char *text, size_t len);
 	/* Answer req: see above.  The core no longer touches it until target_req_end(). */
 	void (*respond)(struct target_req *req);
 	/* Optional.  target_req_begin() said false for want of a buffer; here is one: go on as if it had said true.  Never from inside

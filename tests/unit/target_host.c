@@ -22,6 +22,7 @@ struct th_queue {
 	/* under lock */
 	bool started, closed, freed, mine;
 	uint16_t next_cid;
+	const char *local;
 };
 
 struct th_cmd {
@@ -186,11 +187,22 @@ static void fake_free(struct target_queue *q)
 	tell(&container_of(q, struct th_queue, q)->freed);
 }
 
+static void fake_local(const struct target_queue *q, char *text, size_t len)
+{
+	snprintf(text, len, "%s", container_of(q, struct th_queue, q)->local);
+}
+
+void th_set_local(struct th_queue *q, const char *local)
+{
+	q->local = local;
+}
+
 #define FAKE(n, addr)                                                                                                           \
 	{                                                                                                                       \
 		.name = n, .trtype = NVMF_TRTYPE_TCP, .needs_addr = addr, .max_inline = 8192, .has_in_capsule_admin = true,     \
 		.listen = fake_listen, .listener_addr = fake_listener_addr, .unlisten = fake_unlisten, .respond = fake_respond, \
-		.bring = fake_bring, .queue_resize = fake_resize, .queue_close = fake_close, .queue_free = fake_free,           \
+		.bring = fake_bring, .queue_resize = fake_resize, .queue_local = fake_local, .queue_close = fake_close,         \
+		.queue_free = fake_free,                                                                                        \
 	}
 static const struct target_transport fake = FAKE("fake", false), fakenet = FAKE("fakenet", true);
 const struct target_transport *const target_transports[] = { &fake, &fakenet, NULL };
@@ -287,7 +299,7 @@ struct th_queue *th_open_port(struct target_port *port)
 	tq->port = port;
 	CDS_INIT_LIST_HEAD(&tq->cmds);
 	snprintf(tq->q.peer, sizeof(tq->q.peer), "fake host");
-	snprintf(tq->q.local, sizeof(tq->q.local), "192.0.2.7:4420");
+	tq->local = "192.0.2.7:4420";
 	tq->q.sqsize = 63;
 	tq->q.loop = target_place(port->target);
 	loop_work_init(&tq->start, queue_start);

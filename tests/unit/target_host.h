@@ -53,6 +53,8 @@ bool th_closed(struct th_queue *q);	 /* the link is gone */
 void th_wait_closed(struct th_queue *q); /* the target closes it */
 struct target_thread *th_thread(struct th_queue *q);
 struct target_queue *th_core(struct th_queue *q); /* while it is open */
+/* The address of ours that its host came in by, from now on. */
+void th_set_local(struct th_queue *q, const char *local);
 
 /* ---- commands ---- */
 

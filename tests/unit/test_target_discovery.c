@@ -88,9 +88,9 @@ static void a_wildcard_listener_is_told_by_the_address_the_host_came_in_by(void 
 	assert_int_equal(nvof_target_listen(t, "fakenet:[::]:4420", NULL, 0), 0);
 	q = discover(th_port(t, "fakenet:[::]:4420"), HOSTNQN);
 	e = read_log(q)->entries;
-	assert_memory_equal(e->traddr, "192.0.2.7", 9); /* what the fake transport has as q->local */
+	assert_memory_equal(e->traddr, "192.0.2.7", 9); /* what the fake transport says of its own end */
 	assert_int_equal(e->adrfam, NVMF_ADDR_FAMILY_IP4);
-	strcpy(th_core(q)->local, "[2001:db8::1]:4420");
+	th_set_local(q, "[2001:db8::1]:4420");
 	e = read_log(q)->entries;
 	assert_memory_equal(e->traddr, "2001:db8::1", 11);
 	assert_int_equal(e->adrfam, NVMF_ADDR_FAMILY_IP6);

@@ -218,7 +218,6 @@ static void link_start(struct lo_link *l)
 		return;
 	}
 	snprintf(l->q.peer, sizeof(l->q.peer), "loop");
-	snprintf(l->q.local, sizeof(l->q.local), "loop");
 	l->q.sqsize = (uint16_t)(l->nr_slots - 1);
 	l->q.writes_in_place = true;
 	if (target_queue_init(&l->q, &loop_target_transport, l->port, l->q.loop)) {
@@ -305,6 +304,11 @@ static void lo_listener_addr(const struct target_listener *l, char *addr, size_t
 
 static void lo_unlisten(struct target_listener *l) {}
 
+static void lo_queue_local(const struct target_queue *q, char *text, size_t len)
+{
+	snprintf(text, len, "loop");
+}
+
 const struct target_transport loop_target_transport = {
 	.name = "loop",
 	.trtype = NVMF_TRTYPE_LOOP,
@@ -314,6 +318,7 @@ const struct target_transport loop_target_transport = {
 	.listen = lo_listen,
 	.listener_addr = lo_listener_addr,
 	.unlisten = lo_unlisten,
+	.queue_local = lo_queue_local,
 	.respond = lo_respond,
 	.bring = lo_bring,
 	.queue_resize = lo_queue_resize,

@@ -197,12 +197,18 @@ static void name_of(const struct sockaddr *sa, char *text, size_t len)
 {
 	if (sa)
 		inet_addr_text(sa, sa->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in), text, len);
+	else
+		snprintf(text, len, "unknown address");
 }
 
-void rdma_cm_names(struct rdma_cm_id *id, char *local, size_t local_len, char *peer, size_t peer_len)
+void rdma_cm_local(struct rdma_cm_id *id, char *text, size_t len)
 {
-	name_of(rdma_get_local_addr(id), local, local_len);
-	name_of(rdma_get_peer_addr(id), peer, peer_len);
+	name_of(rdma_get_local_addr(id), text, len);
+}
+
+void rdma_cm_peer(struct rdma_cm_id *id, char *text, size_t len)
+{
+	name_of(rdma_get_peer_addr(id), text, len);
 }
 
 void rdma_memlock_hint(int ret, char *text, size_t len)

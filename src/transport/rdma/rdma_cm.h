@@ -40,8 +40,9 @@ void rdma_cm_id_free(struct loop *loop, struct rdma_cm_id *id);
 const char *rdma_cm_reject_reason(int reason);
 /* "rxe0", or "?" before there is a device. */
 const char *rdma_cm_device(const struct rdma_cm_id *id);
-/* Both ends as text. */
-void rdma_cm_names(struct rdma_cm_id *id, char *local, size_t local_len, char *peer, size_t peer_len);
+/* The two ends as text. */
+void rdma_cm_local(struct rdma_cm_id *id, char *text, size_t len);
+void rdma_cm_peer(struct rdma_cm_id *id, char *text, size_t len);
 /* "; the limit of locked memory is 64 KiB (ulimit -l)" when ret is what running into it looks like, else "". */
 void rdma_memlock_hint(int ret, char *text, size_t len);
 

@@ -104,7 +104,8 @@ static void link_connect(struct rdma_queue *rq)
 	struct error err = { 0 };
 
 	host_queue_enter(&rq->q, QUEUE_LINK);
-	rdma_cm_names(rq->id, rq->q.local, sizeof(rq->q.local), rq->q.peer, sizeof(rq->q.peer));
+	if (!rq->q.qid)
+		rdma_cm_local(rq->id, rq->q.local, sizeof(rq->q.local));
 	if (rdma_host_qp_new(rq, &err)) {
 		rdma_host_lost(rq, err.code, "%s", error_msg(&err));
 		error_clear(&err);

@@ -14,6 +14,7 @@ const struct target_transport rdma_target_transport = {
 	.listen = rt_listen,
 	.listener_addr = rt_listener_addr,
 	.unlisten = rt_unlisten,
+	.queue_local = rt_queue_local,
 	.respond = rt_respond,
 	.bring = rt_bring,
 	.queue_resize = rt_queue_resize,

@@ -164,6 +164,7 @@ void rt_conn_lost(struct rt_conn *c, const char *fmt, ...) __attribute__((format
 void rt_conn_watch(struct rt_conn *c);
 /* The last answer has left. */
 void rt_conn_flushed(struct rt_conn *c);
+void rt_queue_local(const struct target_queue *q, char *text, size_t len);
 void rt_queue_close(struct target_queue *q);
 void rt_queue_free(struct target_queue *q);
 int rt_queue_resize(struct target_queue *q, uint16_t sqsize);

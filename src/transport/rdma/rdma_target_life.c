@@ -144,6 +144,11 @@ void rt_queue_close(struct target_queue *q)
 		conn_end(c);
 }
 
+void rt_queue_local(const struct target_queue *q, char *text, size_t len)
+{
+	rdma_cm_local(container_of(q, struct rt_conn, q)->id, text, len);
+}
+
 void rt_conn_free(struct rt_conn *c)
 {
 	conn_release(c);
@@ -281,7 +286,7 @@ struct rt_conn *rt_conn_new(struct rdma_cm_id *id, const struct nvme_rdma_cm_req
 	c->reads_in = ev->reads_in;
 	c->reads_out = ev->reads_out;
 	snprintf(c->q.peer, sizeof(c->q.peer), "unknown address");
-	rdma_cm_names(id, c->q.local, sizeof(c->q.local), c->q.peer, sizeof(c->q.peer));
+	rdma_cm_peer(id, c->q.peer, sizeof(c->q.peer));
 	return c;
 }
 

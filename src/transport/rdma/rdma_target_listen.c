@@ -38,9 +38,9 @@ struct target_listener {
 static void reject(struct target_listener *l, struct rdma_cm_id *id, uint16_t sts)
 {
 	uint8_t wire[NVME_RDMA_CM_REJECT_LEN];
-	char peer[128] = "unknown address", local[128];
+	char peer[128];
 
-	rdma_cm_names(id, local, sizeof(local), peer, sizeof(peer));
+	rdma_cm_peer(id, peer, sizeof(peer));
 	log_limited(target_port_log(l->port), LOG_WARN, &l->told, loop_now(l->loop), "rdma %s: connection refused: %s", peer,
 		    nvme_rdma_cm_status_name(sts));
 	nvme_rdma_cm_reject_build(sts, wire);

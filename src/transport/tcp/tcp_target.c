@@ -14,6 +14,7 @@ const struct target_transport tcp_target_transport = {
 	.listen = tcp_target_listen,
 	.listener_addr = tcp_target_listener_addr,
 	.unlisten = tcp_target_unlisten,
+	.queue_local = tcp_target_queue_local,
 	.respond = tcp_target_respond,
 	.bring = tcp_target_bring,
 	.queue_resize = tcp_target_queue_resize,

@@ -151,6 +151,7 @@ void conn_lost(struct tt_conn *c, const char *fmt, ...) __attribute__((format(pr
 /* The last queued byte has left while the connection was ending. */
 void conn_flushed(struct tt_conn *c);
 void tcp_target_queue_close(struct target_queue *q);
+void tcp_target_queue_local(const struct target_queue *q, char *text, size_t len);
 void tcp_target_queue_free(struct target_queue *q);
 
 /* ---- IC exchange ---- */

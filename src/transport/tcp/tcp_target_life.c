@@ -207,11 +207,15 @@ struct tt_conn *conn_new(int fd, const struct target_link_params *params, const 
 		return NULL;
 	}
 	inet_addr_text(peer, peer_len, c->q.peer, sizeof(c->q.peer));
-	tcp_sock_local(fd, c->q.local, sizeof(c->q.local));
 	loop_defer_init(&c->flush, flush_deferred);
 	loop_defer_init(&c->finish, conn_finish);
 	timer_init(&c->linger, linger_timeout);
 	return c;
+}
+
+void tcp_target_queue_local(const struct target_queue *q, char *text, size_t len)
+{
+	tcp_sock_local(container_of(q, struct tt_conn, q)->fd, text, len);
 }
 
 void conn_free(struct tt_conn *c)
