@@ -40,12 +40,10 @@ const struct target_link_params *target_port_params(const struct target_port *po
 
 int target_queue_init(struct target_queue *q, const struct target_transport *ops, struct target_port *port, struct loop *loop)
 {
-	static const struct log silent;
-
 	q->ops = ops;
 	q->port = port;
 	q->loop = loop;
-	q->log = &silent;
+	q->log = &ft.log;
 	q->sqsize = 31;
 	ft.q = q;
 	ft.nr_conns++;
@@ -163,6 +161,11 @@ void target_req_reject(struct target_req *req, uint16_t status)
 	ft.nr_rejected++;
 	ft.last_status = status;
 	answer(req, status);
+}
+
+bool target_queue_overrun(struct target_queue *q)
+{
+	return false;
 }
 
 void target_req_end(struct target_req *req)

@@ -34,6 +34,7 @@ struct fake {
 	struct loop *loop;
 	struct target_listener *listener;
 	struct target_link_params params;
+	struct log log; /* of the queues; silent unless a test sets it */
 	uint16_t port;
 	struct target_queue *q; /* of the last connection; NULL when freed */
 	bool hold;		/* requests wait for ft_release() */

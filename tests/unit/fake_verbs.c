@@ -133,6 +133,12 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 	return 0;
 }
 
+/* Nothing comes there. */
+static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	return 0;
+}
+
 /* RDMA READ or WRITE, by the key of a region that holds the data. */
 static void move_data(const struct nvme_sqe *sqe)
 {
@@ -187,10 +193,17 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	return 0;
 }
 
+/* Like ibv_create_qp() and rdma_init_qp_attr(), which it consists of. */
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	struct fake_qp *fq = calloc(1, sizeof(*fq));
+	struct fake_qp *fq;
+	int ret = fake_verbs.qp_err ? fake_verbs.qp_err : fake_verbs.left ? EINVAL : 0;
 
+	if (ret) {
+		errno = ret;
+		return -1;
+	}
+	fq = calloc(1, sizeof(*fq));
 	fq->qp.context = id->verbs;
 	fq->qp.send_cq = attr->send_cq;
 	fq->qp.recv_cq = attr->recv_cq;
@@ -212,7 +225,11 @@ struct fake_verbs fake_verbs = {
 	.device = { .name = "fake0" },
 	.context = {
 		.device = &fake_verbs.device,
-		.ops = { .poll_cq = poll_cq, .req_notify_cq = req_notify_cq, .post_send = post_send, .post_recv = post_recv },
+		.ops = { .poll_cq = poll_cq,
+			 .req_notify_cq = req_notify_cq,
+			 .post_send = post_send,
+			 .post_recv = post_recv,
+			 .post_srq_recv = post_srq_recv },
 	},
 };
 
@@ -233,7 +250,15 @@ const char *ibv_get_device_name(struct ibv_device *device)
 
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
-	*attr = (struct ibv_device_attr){ .max_sge = 4, .max_qp_rd_atom = 16 };
+	*attr = (struct ibv_device_attr){
+		.max_sge = 4,
+		.max_qp_rd_atom = 16,
+		.max_qp_init_rd_atom = 16,
+		.max_qp_wr = 1024,
+		.max_cqe = NR_WCS,
+		.max_srq = 1,
+		.max_srq_wr = 1024,
+	};
 	return 0;
 }
 
@@ -282,6 +307,22 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	return 0;
 }
 
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq *srq = calloc(1, sizeof(*srq));
+
+	srq->context = &fake_verbs.context;
+	fake_verbs.nr_srqs++;
+	return srq;
+}
+
+int ibv_destroy_srq(struct ibv_srq *srq)
+{
+	fake_verbs.nr_srqs--;
+	free(srq);
+	return 0;
+}
+
 /* ---- connections ---- */
 
 struct rdma_event_channel *rdma_create_event_channel(void)
@@ -312,6 +353,31 @@ struct rdma_cm_id *fake_verbs_id(void *context)
 	id->context = context;
 	fake_verbs.nr_ids++;
 	return id;
+}
+
+int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
+{
+	id->channel = channel;
+	return 0;
+}
+
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	errno = EINVAL;
+	return fake_verbs.left ? -1 : 0;
+}
+
+int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	fake_verbs.nr_accepts++;
+	errno = fake_verbs.left ? EINVAL : fake_verbs.accept_err;
+	return errno ? -1 : 0;
+}
+
+int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len)
+{
+	fake_verbs.nr_rejects++;
+	return 0;
 }
 
 int rdma_disconnect(struct rdma_cm_id *id)

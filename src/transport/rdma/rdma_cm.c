@@ -166,6 +166,14 @@ void rdma_cm_id_free(struct loop *loop, struct rdma_cm_id *id)
 		rdma_destroy_id(id); /* it has not come to this loop yet */
 }
 
+bool rdma_cm_peer_left(struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	int mask;
+
+	return rdma_init_qp_attr(id, &attr, &mask) && errno == EINVAL;
+}
+
 /* InfiniBand Architecture Specification 1, section 12.6.7.2; iWARP knows only a system's error. */
 const char *rdma_cm_reject_reason(int reason)
 {

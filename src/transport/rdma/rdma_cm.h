@@ -36,6 +36,12 @@ int rdma_cm_id_new(struct loop *loop, struct rdma_owner *owner, struct rdma_cm_i
 /* Destroys it, soon: the loop is not kept waiting.  It has no queue pair any more, and its owner hears nothing from it. */
 void rdma_cm_id_free(struct loop *loop, struct rdma_cm_id *id);
 
+/*
+ * The peer, who asked for a connection that was not accepted yet, is there no more.  No event says so: the kernel drops those of an id that
+ * was not accepted.  But from then on it has no attributes for a queue pair of the id.
+ */
+bool rdma_cm_peer_left(struct rdma_cm_id *id);
+
 /* Why a peer refused, as the communication manager says it (not the peer's own status). */
 const char *rdma_cm_reject_reason(int reason);
 /* "rxe0", or "?" before there is a device. */

@@ -350,28 +350,42 @@ static void refuse(struct rt_conn *c, uint16_t sts)
 	rdma_reject(c->id, wire, sizeof(wire));
 }
 
+static int send_accept(struct rt_conn *c, struct error *err)
+{
+	uint8_t wire[NVME_RDMA_CM_ACCEPT_LEN];
+	struct rdma_conn_param param = { .private_data = wire, .private_data_len = sizeof(wire), .flow_control = 1, .rnr_retry_count = 7 };
+
+	nvme_rdma_cm_accept_build((uint16_t)(c->cm.hsqsize + 1), wire);
+	param.initiator_depth = (uint8_t)c->max_reads;
+	param.responder_resources = (uint8_t)min_u32(c->reads_in, (uint32_t)c->dev->attr.max_qp_rd_atom);
+	return rdma_accept(c->id, &param) ? error_set(err, -errno, "accept the connection: %s", strerror(errno)) : 0;
+}
+
+/* EINVAL is also what a queue pair and accepting end with when the host has left. */
+static void not_accepted(struct rt_conn *c, const struct error *err)
+{
+	if (err->code == -EINVAL && rdma_cm_peer_left(c->id)) {
+		log_info(c->q.log, "rdma %s: the host left before it was accepted", c->q.peer);
+		rt_conn_lost(c, "the host left before it was accepted");
+		return;
+	}
+	log_warn(c->q.log, "rdma %s: %s", c->q.peer, error_msg(err));
+	refuse(c, NVME_RDMA_CM_NO_RSC);
+	rt_conn_lost(c, "%s", error_msg(err));
+}
+
 static void accept_now(struct target_queue *q)
 {
 	struct rt_conn *c = to_rt_conn(q);
-	uint8_t wire[NVME_RDMA_CM_ACCEPT_LEN];
-	struct rdma_conn_param param = { .private_data = wire, .private_data_len = sizeof(wire), .flow_control = 1, .rnr_retry_count = 7 };
 	struct error err = { 0 };
 
 	if (c->state != RT_CONN_ACCEPT)
 		return;
-	if (conn_resources(c, &err)) {
-		log_warn(q->log, "rdma %s: %s", q->peer, error_msg(&err));
-		refuse(c, NVME_RDMA_CM_NO_RSC);
-		rt_conn_lost(c, "%s", error_msg(&err));
-		error_clear(&err);
-		return;
-	}
-	nvme_rdma_cm_accept_build((uint16_t)(c->cm.hsqsize + 1), wire);
-	param.initiator_depth = (uint8_t)c->max_reads;
-	param.responder_resources = (uint8_t)min_u32(c->reads_in, (uint32_t)c->dev->attr.max_qp_rd_atom);
-	conn_enter(c, RT_CONN_LINK);
-	if (rdma_accept(c->id, &param))
-		rt_conn_lost(c, "accept: %s", strerror(errno));
+	if (conn_resources(c, &err) || send_accept(c, &err))
+		not_accepted(c, &err);
+	else
+		conn_enter(c, RT_CONN_LINK);
+	error_clear(&err);
 }
 
 /* The fault points of a link that other transports have. */
