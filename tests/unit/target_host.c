@@ -253,6 +253,15 @@ uint32_t th_add_ns(struct nvof_target *t, const char *nqn, const char *backend)
 	return nsid;
 }
 
+struct nvof_target *th_target_with(unsigned int io_threads, const char *backend)
+{
+	struct nvof_target *t = th_target(io_threads);
+
+	th_add_subsys(t, SUBNQN);
+	assert_int_equal(th_add_ns(t, SUBNQN, backend), 1);
+	return t;
+}
+
 struct target_port *th_port(struct nvof_target *t, const char *spec)
 {
 	struct target_port *port;

@@ -34,7 +34,8 @@ struct th_cpl {
 
 /* ---- target ---- */
 
-struct nvof_target *th_target(unsigned int io_threads); /* with a port "fake" and no subsystem */
+struct nvof_target *th_target(unsigned int io_threads);				  /* with a port "fake" and no subsystem */
+struct nvof_target *th_target_with(unsigned int io_threads, const char *backend); /* and with SUBNQN, whose namespace 1 this is */
 struct nvof_target *th_target_opts(const struct nvof_target_opts *opts);
 void th_add_subsys(struct nvof_target *t, const char *nqn);
 uint32_t th_add_ns(struct nvof_target *t, const char *nqn, const char *backend); /* returns the nsid */

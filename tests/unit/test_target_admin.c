@@ -12,9 +12,7 @@ static _Alignas(8) uint8_t page[8192];
 
 static int setup(void **state)
 {
-	t = th_target(2);
-	th_add_subsys(t, SUBNQN);
-	th_add_ns(t, SUBNQN, "mem:1M");
+	t = th_target_with(2, "mem:1M");
 	admin = th_admin(t, &cntlid);
 	memset(page, 0xa5, sizeof(page)); /* C072: what the target does not write shows */
 	return 0;

@@ -382,59 +382,65 @@ static void sqhd_goes_round_with_the_queue(void **state)
 	th_close(admin);
 }
 
-/* C039 */
-static void a_host_that_overfills_its_queue_loses_its_association(void **state)
+/* ---- queues that are overfilled: C039 ---- */
+
+/* An association whose I/O queue holds four commands; a fault keeps them. */
+struct small {
+	struct th_queue *admin, *io;
+};
+
+static struct small small_open(void)
 {
-	struct th_cmd *cmd[6];
 	uint16_t cntlid;
-	struct th_queue *admin = th_admin(t, &cntlid), *io = th_open(t);
+	struct small a = { .admin = th_admin(t, &cntlid), .io = th_open(t) };
 	struct th_connect c = th_connect_io(1, cntlid);
 
 	c.sqsize = 3;
-	assert_status(th_connect(io, &c), 0);
+	assert_status(th_connect(a.io, &c), 0);
 	assert_int_equal(nvof_target_add_fault(t, "on=io,ignore"), 0);
-	for (int i = 0; i < 4; i++)
-		cmd[i] = th_send(io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0);
-	th_sync(io);
-	assert_false(th_closed(io)); /* as many as it has entries: one more than allowed, which older kernels do */
-	for (int i = 4; i < 6; i++)
-		cmd[i] = th_send(io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0);
-	th_wait_closed(io);
-	th_wait_closed(admin);
-	for (int i = 0; i < 6; i++)
-		assert_status(th_wait(cmd[i]), 0xffff);
-	nvof_target_clear_faults(t);
-	th_close(io);
-	th_close(admin);
+	return a;
 }
 
-/* C039; a fault keeps commands, of a queue that holds four. */
+static void small_is_lost(struct small a, struct th_cmd **cmds, int nr)
+{
+	th_wait_closed(a.io);
+	th_wait_closed(a.admin);
+	for (int i = 0; i < nr; i++)
+		assert_status(th_wait(cmds[i]), 0xffff);
+	nvof_target_clear_faults(t);
+	th_close(a.io);
+	th_close(a.admin);
+}
+
+static void a_host_that_overfills_its_queue_loses_its_association(void **state)
+{
+	struct small a = small_open();
+	struct th_cmd *cmd[6];
+
+	for (int i = 0; i < 4; i++)
+		cmd[i] = th_send(a.io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0);
+	th_sync(a.io);
+	assert_false(th_closed(a.io)); /* as many as it has entries: one more than allowed, which older kernels do */
+	for (int i = 4; i < 6; i++)
+		cmd[i] = th_send(a.io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0);
+	small_is_lost(a, cmd, 6);
+}
+
 static void overfill(uint32_t waiting, int nr_kept, struct nvme_sqe last, int last_status)
 {
+	struct small a = small_open();
 	struct th_cmd *cmd[5];
-	uint16_t cntlid;
-	struct th_queue *admin = th_admin(t, &cntlid), *io = th_open(t);
-	struct th_connect c = th_connect_io(1, cntlid);
 
-	c.sqsize = 3;
-	assert_status(th_connect(io, &c), 0);
-	assert_int_equal(nvof_target_add_fault(t, "on=io,ignore"), 0);
-	th_core(io)->nr_waiting = waiting; /* its thread sleeps */
+	th_core(a.io)->nr_waiting = waiting; /* its thread sleeps */
 	for (int i = 0; i < nr_kept - 1; i++)
-		cmd[i] = th_send(io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0);
+		cmd[i] = th_send(a.io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0);
 	if (last_status)
-		assert_status(th_cmd(io, last, NULL, 0), last_status);
-	cmd[nr_kept - 1] = th_send(io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0);
-	th_sync(io);
-	assert_false(th_closed(io));
-	cmd[nr_kept] = th_send(io, last, NULL, 0);
-	th_wait_closed(io);
-	th_wait_closed(admin);
-	for (int i = 0; i <= nr_kept; i++)
-		assert_status(th_wait(cmd[i]), 0xffff);
-	nvof_target_clear_faults(t);
-	th_close(io);
-	th_close(admin);
+		assert_status(th_cmd(a.io, last, NULL, 0), last_status);
+	cmd[nr_kept - 1] = th_send(a.io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0);
+	th_sync(a.io);
+	assert_false(th_closed(a.io));
+	cmd[nr_kept] = th_send(a.io, last, NULL, 0);
+	small_is_lost(a, cmd, nr_kept + 1);
 }
 
 static void bad_sgls_overfill_a_queue_like_any_command(void **state)
@@ -449,6 +455,8 @@ static void what_waits_in_the_transport_counts_like_any_command(void **state)
 {
 	overfill(2, 2, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), 0);
 }
+
+/* ---- ids and ends ---- */
 
 static void ctrl_ids_are_unique_and_rest_before_they_come_again(void **state)
 {

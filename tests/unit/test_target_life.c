@@ -10,9 +10,7 @@ static struct nvof_target *t;
 
 static int setup(void **state)
 {
-	t = th_target(4);
-	th_add_subsys(t, SUBNQN);
-	th_add_ns(t, SUBNQN, "mem:1M");
+	t = th_target_with(4, "mem:1M");
 	return 0;
 }
 
@@ -406,14 +404,12 @@ static void drain_gives_up_on_io_that_does_not_end(void **state)
 
 static void free_ends_everything_at_once(void **state)
 {
-	struct nvof_target *other = th_target(2);
+	struct nvof_target *other = th_target_with(2, "mem:1M");
 	struct th_queue *admin, *io, *raw;
 	struct th_cmd *aer, *write;
 	uint16_t cntlid;
 	uint8_t data[512];
 
-	th_add_subsys(other, SUBNQN);
-	th_add_ns(other, SUBNQN, "mem:1M");
 	admin = th_admin(other, &cntlid);
 	io = th_io(other, 1, cntlid);
 	raw = th_open(other);

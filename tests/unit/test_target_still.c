@@ -10,9 +10,7 @@ static struct nvof_target *t;
 
 static int setup(void **state)
 {
-	t = th_target(1);
-	th_add_subsys(t, SUBNQN);
-	th_add_ns(t, SUBNQN, "mem:1M");
+	t = th_target_with(1, "mem:1M");
 	return 0;
 }
 

@@ -31,9 +31,7 @@ static int setup(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 4 << 20), 0);
 	close(fd);
-	t = th_target(1);
-	th_add_subsys(t, SUBNQN);
-	th_add_ns(t, SUBNQN, "mem:4M");
+	t = th_target_with(1, "mem:4M");
 	snprintf(backend, sizeof(backend), "file:%s", file);
 	th_add_ns(t, SUBNQN, backend);
 	t->threads[0].bufs.use_max = ROOM * LEN;
