@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,11 +59,9 @@ static int check_args(const struct conn_args *args, enum conn_kind kind)
 	return EXIT_OK;
 }
 
-/* Signals stay with the thread that asks for them; the target's threads inherit a mask without any. */
 static int embed_target(struct conn *c, const struct conn_args *args)
 {
 	struct nvof_target_opts opts;
-	sigset_t all, old;
 	char msg[512];
 	int ret;
 
@@ -72,10 +69,7 @@ static int embed_target(struct conn *c, const struct conn_args *args)
 	opts.log = cli_log;
 	opts.log_arg = c->cli;
 	opts.log_level = cli_log_level(c->cli);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = nvof_target_new(&opts, &c->target);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret)
 		return cli_error(c->cli, ret, "starting the target inside this process: %s", strerror(-ret));
 	ret = spec_apply(c->cli, &args->embed, c->target);

@@ -7,7 +7,6 @@
 #include <libgen.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "cli/control_internal.h"
 
 struct control {
@@ -172,17 +172,13 @@ static void *control_thread(void *arg)
 
 static int start_thread(struct control *c, const struct text *err)
 {
-	sigset_t all, old;
 	int ret;
 
 	c->stopfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->stopfd < 0)
 		return say(err, -errno, "control socket: eventfd: %s", strerror(errno));
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&c->thread, NULL, control_thread, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return ret ? say(err, -ret, "control socket: thread: %s", strerror(ret)) : 0;
+	ret = thread_spawn(&c->thread, NULL, control_thread, c);
+	return ret ? say(err, ret, "control socket: thread: %s", strerror(-ret)) : 0;
 }
 
 /* Somebody else's socket may stand at the path by now. */

@@ -2,12 +2,12 @@
 #include "host/io_thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/thread.h"
 #include "base/util.h"
 #include "host/cpus.h"
 #include "host/ctrl.h"
@@ -37,13 +37,13 @@ static int thread_create(struct io_thread *t, uint32_t index, const struct cpu_l
 	int ret;
 
 	pthread_attr_init(&attr);
-	ret = bound ? pthread_attr_setaffinity_np(&attr, sizeof(mask), (cpu_set_t *)&mask) : 0;
+	ret = bound ? -pthread_attr_setaffinity_np(&attr, sizeof(mask), (cpu_set_t *)&mask) : 0;
 	if (!ret)
-		ret = pthread_create(&t->thread, &attr, thread_main, t);
+		ret = thread_spawn(&t->thread, &attr, thread_main, t);
 	pthread_attr_destroy(&attr);
 	if (ret && cpus->nr)
-		return error_set(err, -ret, "start I/O thread %u on CPU %u: %s", index, cpus->cpus[index % cpus->nr], strerror(ret));
-	return ret ? error_set(err, -ret, "start I/O thread %u: %s", index, strerror(ret)) : 0;
+		return error_set(err, ret, "start I/O thread %u on CPU %u: %s", index, cpus->cpus[index % cpus->nr], strerror(-ret));
+	return ret ? error_set(err, ret, "start I/O thread %u: %s", index, strerror(-ret)) : 0;
 }
 
 static int thread_start(struct io_thread *t, uint32_t index, const struct cpu_list *cpus, uint64_t spin_ns, struct error *err)
@@ -66,10 +66,8 @@ static int thread_start(struct io_thread *t, uint32_t index, const struct cpu_li
 	return 0;
 }
 
-/* Signals stay with the program's own threads. */
 int io_threads_start(struct io_threads *ts, uint32_t nr, const struct cpu_list *cpus, uint64_t spin_ns, struct error *err)
 {
-	sigset_t all, old;
 	int ret = 0;
 
 	if (!nr)
@@ -80,13 +78,10 @@ int io_threads_start(struct io_threads *ts, uint32_t nr, const struct cpu_list *
 	ts->crowd = nr + 1 >= cpus_usable();
 	if (ts->crowd)
 		spin_ns = 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (ts->nr < nr && !ret) {
 		ret = thread_start(&ts->threads[ts->nr], ts->nr, cpus, spin_ns, err);
 		ts->nr++;
 	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret)
 		io_threads_stop(ts);
 	return ret;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The threads that serve connections: a loop each. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "target/rcu.h"
 #include "target/target.h"
 
@@ -50,31 +50,26 @@ static int thread_start(struct nvof_target *t, unsigned int index, struct error 
 	bufs_init(&th->bufs, th->loop, BUFS_KEEP, BUFS_USE);
 	target_buf_wait_init(th);
 	target_still_init(th);
-	ret = pthread_create(&th->thread, NULL, thread_main, th);
+	ret = thread_spawn(&th->thread, NULL, thread_main, th);
 	if (ret)
-		return error_set(err, -ret, "start I/O thread %u: %s", index, strerror(ret));
+		return error_set(err, ret, "start I/O thread %u: %s", index, strerror(-ret));
 	th->started = true;
 	snprintf(name, sizeof(name), "nvof-tgt-%u", index % 100000);
 	pthread_setname_np(th->thread, name);
 	return 0;
 }
 
-/* Signals stay with the program's own threads. */
 int target_threads_start(struct nvof_target *t, struct error *err)
 {
 	unsigned int nr = t->opts.io_threads;
-	sigset_t all, old;
 	int ret = 0;
 
 	t->threads = calloc(nr, sizeof(*t->threads));
 	if (!t->threads)
 		return error_set(err, -ENOMEM, "start %u I/O threads: out of memory", nr);
 	t->nr_threads = nr;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	for (unsigned int i = 0; i < nr && !ret; i++)
 		ret = thread_start(t, i, err);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return ret;
 }
 

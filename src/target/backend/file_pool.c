@@ -2,9 +2,9 @@
 /* Threads for what would block, one pool per loop, started as they are needed.  Completions go back through loop_post(). */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "base/util.h"
 #include "target/backend/file.h"
 
@@ -63,19 +63,10 @@ static void *pool_thread(void *arg)
 	return NULL;
 }
 
-/* Without signals: they are for the application's threads, and SIGXFSZ shall be an error of the write alone. */
+/* It gets no signals, and so SIGXFSZ is an error of the write alone. */
 static bool pool_start_thread(struct file_pool *p)
 {
-	sigset_t all, old;
-	int ret;
-
-	if (p->nr_threads == POOL_THREADS)
-		return false;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&p->threads[p->nr_threads], NULL, pool_thread, p);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (ret)
+	if (p->nr_threads == POOL_THREADS || thread_spawn(&p->threads[p->nr_threads], NULL, pool_thread, p))
 		return false;
 	p->nr_threads++;
 	return true;

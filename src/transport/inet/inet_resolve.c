@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "base/util.h"
 
 struct inet_resolve {
@@ -92,24 +92,6 @@ static bool resolve_answered(struct loop_fd *lf, uint32_t events)
 	return true;
 }
 
-/* Detached, and deaf to the application's signals.  0 or -errno. */
-static int resolve_spawn(struct inet_resolve *r)
-{
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int ret;
-
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&thread, &attr, resolve_thread, r);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return -ret;
-}
-
 int inet_resolve_start(struct loop *loop, const char *name, const char *svc, int family, inet_resolve_cb *cb, void *arg,
 		       struct inet_resolve **rp)
 {
@@ -131,7 +113,7 @@ int inet_resolve_start(struct loop *loop, const char *name, const char *svc, int
 	}
 	r->hints.ai_family = family;
 	r->hints.ai_socktype = SOCK_STREAM;
-	ret = resolve_spawn(r);
+	ret = thread_spawn_detached(resolve_thread, r);
 	if (ret) {
 		loop_fd_del(&r->lf);
 		resolve_free(r);

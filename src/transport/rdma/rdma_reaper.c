@@ -2,12 +2,12 @@
 #include "transport/rdma/rdma_reaper.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 #include <urcu/list.h>
 
+#include "base/thread.h"
 #include "base/util.h"
 
 #define GOODBYE_NS (300 * NSEC_PER_MSEC)
@@ -80,22 +80,10 @@ static void *reaper_main(void *arg)
 	return NULL;
 }
 
-/* Detached, and deaf to the application's signals. */
 static bool reaper_start(struct rdma_reaper *r)
 {
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t thread;
-
-	if (r->started)
-		return true;
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r->started = !pthread_create(&thread, &attr, reaper_main, r);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
+	if (!r->started)
+		r->started = !thread_spawn_detached(reaper_main, r);
 	return r->started;
 }
 
