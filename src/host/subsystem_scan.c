@@ -14,6 +14,10 @@ struct asker {
 	void *arg;
 };
 
+/*
+ * Whoever asked for the paths' scans waits for their first ANA states, too.  heads_may_get_paths() is over before: when all namespaces are
+ * known it is clear which of them no path leads to.
+ */
 static bool any_starting(const struct nvof_subsystem *s)
 {
 	struct path *p;

@@ -33,6 +33,35 @@ static void io_follows_the_optimized_path(void **state)
 	finish();
 }
 
+static void scanned(void *arg, int status)
+{
+	*(int *)arg = status;
+}
+
+static void who_asks_for_namespaces_hears_when_their_states_are_known(void **state)
+{
+	struct nvof_path path = { 0 };
+	int told = 1;
+
+	prepare();
+	sides[0].state = NVME_ANA_STATE_NONOPTIMIZED;
+	sides[0].hold_log = true;
+	assert_int_equal(side_connect(&sides[0], 0, NULL), 0);
+	subsys = nvof_ctrl_subsystem(sides[0].f->ctrl);
+	assert_int_equal(nvof_subsystem_scan(subsys, scanned, &told), 0);
+	poll_ms(5);
+	ns = nvof_subsystem_ns(subsys, 1);
+	assert_non_null(ns);
+	assert_int_equal(told, 1);
+	answer_log(&sides[0]);
+	poll_ms(2);
+	assert_int_equal(told, 0);
+	assert_true(nvof_ns_path(ns, 0, &path));
+	assert_int_equal(path.ana_state, NVME_ANA_STATE_NONOPTIMIZED);
+	assert_int_equal(side_connect(&sides[1], 0, NULL), 0);
+	finish();
+}
+
 /* C142 */
 static void a_burst_of_ana_errors_reads_the_log_once_and_goes_elsewhere(void **state)
 {
@@ -260,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(io_follows_the_optimized_path),
+		cmocka_unit_test(who_asks_for_namespaces_hears_when_their_states_are_known),
 		cmocka_unit_test(a_burst_of_ana_errors_reads_the_log_once_and_goes_elsewhere),
 		cmocka_unit_test(changes_that_never_end_are_no_reason_not_to_know),
 		cmocka_unit_test(an_ana_status_without_ana_is_a_path_error),
