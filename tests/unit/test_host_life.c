@@ -592,17 +592,18 @@ static void queues_that_do_not_answer_cost_one_time_out(void **state)
 static void a_queue_lost_while_it_is_deleted_holds_up_nobody(void **state)
 {
 	struct fake *f = with_deletes(7);
-	uint64_t start = clock_ns();
 	int i;
 
 	assert_int_equal(nvof_ctrl_disconnect(f->ctrl, NULL, NULL), 0);
 	for (i = 0; i < 50 && nr_deletes < 64; i++)
 		fake_poll_ms(f, 1);
+	/* The time-out is none of what ends it. */
+	assert_true(timer_armed(&f->ctrl->queue_delete.timeout));
+	timer_set(f->ctx->loop, &f->ctrl->queue_delete.timeout, clock_ns() + 3600 * NSEC_PER_SEC);
 	fake_fail_queue(f, 7, -ECONNRESET, "the peer closed the connection");
 	for (i = 0; i < 500 && nvof_ctrl_state(f->ctrl) != NVOF_CTRL_DEAD; i++)
 		fake_poll_ms(f, 1);
 	assert_int_equal(nvof_ctrl_state(f->ctrl), NVOF_CTRL_DEAD);
-	assert_true(clock_ns() - start < 900 * NSEC_PER_MSEC);
 	fake_free(f);
 }
 

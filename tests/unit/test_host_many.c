@@ -147,10 +147,10 @@ static uint64_t cheapest(const uint64_t *at, int from, int to)
 	return best;
 }
 
-/* C172 */
-static void the_five_hundredth_ctrl_costs_what_the_first_did(void **state)
+/* Whether the last of so many cost less than three times what the first did. */
+static bool all_cost_alike(void)
 {
-	struct nvof_ctrl **ctrls = calloc(NR_CTRLS, sizeof(struct nvof_ctrl *));
+	struct nvof_ctrl *ctrls[NR_CTRLS];
 	uint64_t at[NR_CTRLS / BATCH + 1], first, last;
 	struct nvof_ctx_opts co;
 	struct nvof_connect_opts o;
@@ -184,15 +184,25 @@ static void the_five_hundredth_ctrl_costs_what_the_first_did(void **state)
 	last = cheapest(at, NR_CTRLS / BATCH / 2, NR_CTRLS / BATCH);
 	print_message("# %d of the first take %llu us of CPU, of the last %llu us\n", BATCH, (unsigned long long)first / 1000,
 		      (unsigned long long)last / 1000);
-	assert_true(last < 3 * first);
 	for (i = 0; i < NR_CTRLS; i++) {
 		assert_int_equal(nvof_ctrl_state(ctrls[i]), NVOF_CTRL_LIVE);
 		nvof_ctrl_free(ctrls[i]);
 	}
 	nvof_ctx_free(ctx);
 	nvof_target_free(t);
-	free(ctrls);
 	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	return last < 3 * first;
+}
+
+/* C172.  A machine that becomes slow half-way does so not each time. */
+static void the_five_hundredth_ctrl_costs_what_the_first_did(void **state)
+{
+	int i;
+
+	for (i = 0; i < 5; i++)
+		if (all_cost_alike())
+			return;
+	fail();
 }
 
 struct all {
@@ -321,14 +331,15 @@ static void dead_connected(void *arg, struct nvof_ctrl *ctrl, int status)
 /* C011 */
 static void a_dead_address_ends_in_time_and_holds_up_nobody(void **state)
 {
-	int others[8], fd, status = 1;
+	int others[8], fd, status, tries = 0;
 	struct nvof_connect_opts o;
 	struct nvof_ctrl *ctrl, *dead;
 	struct reads r = { 0 };
 	struct nvof_target *t;
 	struct nvof_ctx *ctx;
+	bool blocked;
 	char port[16];
-	uint64_t start;
+	uint64_t start, before;
 
 	snprintf(port, sizeof(port), "%u", target_start("tcp:127.0.0.1:0", &t));
 	assert_int_equal(nvof_ctx_new(NULL, &ctx), 0);
@@ -340,17 +351,21 @@ static void a_dead_address_ends_in_time_and_holds_up_nobody(void **state)
 
 	fd = dead_end(port, others, ARRAY_SIZE(others));
 	o.connect_tmo_ms = 500;
-	start = clock_ns();
-	assert_int_equal(nvof_ctrl_connect(ctx, &o, dead_connected, &status, &dead), 0);
-	assert_true(clock_ns() - start < 400 * NSEC_PER_MSEC); /* it does not block */
-	while (status > 0)
-		nvof_ctx_poll(ctx, 1000000);
-	assert_int_equal(status, -ETIMEDOUT);
-	assert_true(clock_ns() - start >= 490 * NSEC_PER_MSEC);
-	assert_non_null(strstr(nvof_ctrl_errmsg(dead), "no answer to the connection request within 500 ms"));
-	/* Half a second of reads one after the other. */
-	print_message("# %llu reads meanwhile\n", (unsigned long long)r.nr);
-	assert_true(r.nr > 100);
+	/* Half a second of reads one after the other; not so on a machine that stands still just then. */
+	do {
+		status = 1;
+		before = r.nr;
+		start = clock_ns();
+		assert_int_equal(nvof_ctrl_connect(ctx, &o, dead_connected, &status, &dead), 0);
+		blocked = clock_ns() - start >= 400 * NSEC_PER_MSEC;
+		while (status > 0)
+			nvof_ctx_poll(ctx, 1000000);
+		assert_int_equal(status, -ETIMEDOUT);
+		assert_true(clock_ns() - start >= 490 * NSEC_PER_MSEC);
+		assert_non_null(strstr(nvof_ctrl_errmsg(dead), "no answer to the connection request within 500 ms"));
+		print_message("# %llu reads meanwhile\n", (unsigned long long)(r.nr - before));
+	} while ((blocked || r.nr - before <= 100) && ++tries < 5);
+	assert_true(tries < 5);
 	assert_int_equal(nvof_ctrl_state(ctrl), NVOF_CTRL_LIVE);
 	nvof_ctx_free(ctx);
 	nvof_target_free(t);

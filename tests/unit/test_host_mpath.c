@@ -8,7 +8,7 @@
 
 static void no_more(struct nvof_connect_opts *o)
 {
-	o->fast_io_fail_tmo_ms = 20;
+	o->fast_io_fail_tmo_ms = 500;
 }
 
 static void short_removal(struct nvof_connect_opts *o)

@@ -84,7 +84,7 @@ static void the_ctrl_says_when_it_wants_the_command_again(void **state)
 
 	assert_true(acre);
 	read_blocks(f, 1);
-	wait_end(f, 10000);
+	wait_end(f, 20000);
 	assert_int_equal(nr_ended, 1);
 	assert_int_equal(end_status, 0);
 	assert_int_equal(nr_came, 5);
@@ -103,7 +103,7 @@ static void do_not_retry_means_it(void **state)
 	struct fake *f = live(answers, 1, 0);
 
 	read_blocks(f, 1);
-	wait_end(f, 1000);
+	wait_end(f, 20000);
 	assert_int_equal(nr_came, 1);
 	assert_int_equal(end_status, INTERRUPTED | CRD(1) | DNR);
 	fake_free(f);
@@ -115,7 +115,7 @@ static void other_statuses_are_the_callers(void **state)
 	struct fake *f = live(answers, 1, 0);
 
 	read_blocks(f, 1);
-	wait_end(f, 1000);
+	wait_end(f, 20000);
 	assert_int_equal(nr_came, 1);
 	assert_int_equal(end_status, 0x281);
 	fake_free(f);
@@ -127,7 +127,7 @@ static void there_is_an_end_to_it(void **state)
 	struct fake *f = live(answers, 8, 0);
 
 	read_blocks(f, 1);
-	wait_end(f, 5000);
+	wait_end(f, 20000);
 	assert_int_equal(nr_came, 6);
 	assert_int_equal(end_status, NOT_READY);
 	fake_free(f);
@@ -143,7 +143,7 @@ static void parts_of_a_split_are_repeated_alone(void **state)
 		f->disk[i] = (uint8_t)(i / 512 + i % 253);
 	memset(buf, 0, sizeof(buf));
 	read_blocks(f, 1024);
-	wait_end(f, 5000);
+	wait_end(f, 20000);
 	assert_int_equal(nr_came, 5);
 	assert_int_equal(end_status, 0);
 	assert_memory_equal(buf, f->disk, 1024 * 512);
@@ -152,11 +152,12 @@ static void parts_of_a_split_are_repeated_alone(void **state)
 
 static void what_waits_ends_with_the_ctrl(void **state)
 {
-	static const int answers[] = { INTERRUPTED | CRD(1) };
+	static const int answers[] = { INTERRUPTED | CRD(3) };
 	struct fake *f = live(answers, 1, 0);
 
+	f->ctrl->init.id->crdt3 = htole16(20);
 	read_blocks(f, 1);
-	fake_poll_ms(f, 20);
+	fake_poll_ms(f, 5);
 	assert_int_equal(nr_ended, 0);
 	assert_int_equal(nvof_ctrl_disconnect_sync(f->ctrl), 0);
 	assert_int_equal(nr_ended, 1);
@@ -166,14 +167,15 @@ static void what_waits_ends_with_the_ctrl(void **state)
 
 static void what_waits_survives_a_reconnect(void **state)
 {
-	static const int answers[] = { INTERRUPTED | CRD(1) };
+	static const int answers[] = { INTERRUPTED | CRD(3) };
 	struct fake *f = live(answers, 1, -1);
 
+	f->ctrl->init.id->crdt3 = htole16(20);
 	read_blocks(f, 1);
-	fake_poll_ms(f, 20);
+	fake_poll_ms(f, 5);
 	assert_int_equal(nr_ended, 0);
 	fake_fail_queue(f, 1, -ECONNRESET, "the peer closed the connection");
-	wait_end(f, 5000);
+	wait_end(f, 20000);
 	assert_int_equal(nr_ended, 1);
 	assert_int_equal(end_status, 0);
 	assert_int_equal(nr_came, 2);

@@ -35,6 +35,7 @@ struct wire {
 	int listener;
 	uint16_t target_port;
 	atomic_int nr_held; /* the first so many connections are held */
+	atomic_uint nr_looks;
 	atomic_bool stop;
 	int nr;
 	struct pair pairs[MAX_PAIRS];
@@ -74,7 +75,7 @@ static void *wire_main(void *arg)
 {
 	struct wire *w = arg;
 
-	while (!w->stop) {
+	for (; !w->stop; w->nr_looks++) {
 		struct pollfd fds[1 + 2 * MAX_PAIRS];
 		int i, nr = w->nr;
 
@@ -119,6 +120,18 @@ static uint16_t wire_start(struct wire *w, uint16_t target_port)
 	assert_int_equal(getsockname(w->listener, (struct sockaddr *)&sin, &len), 0);
 	assert_int_equal(pthread_create(&w->thread, NULL, wire_main, w), 0);
 	return ntohs(sin.sin_port);
+}
+
+/* Holds what hosts send on the first so many connections, from when this returns at the latest. */
+static void wire_holds(struct wire *w, int nr)
+{
+	unsigned int looks = w->nr_looks;
+
+	w->nr_held = nr;
+	for (int i = 0; w->nr_looks - looks < 2; i++) {
+		assert_true(i < 20000);
+		usleep(1000);
+	}
 }
 
 static void wire_stop(struct wire *w)
@@ -215,8 +228,7 @@ static void a_write_is_sent_again_only_when_the_old_connection_is_settled(void *
 	assert_int_equal(nvof_ns_open_sync(ctrl, 1, &ns), 0);
 
 	/* Stuck: the host finds that it is not answered, and connects anew. */
-	wire.nr_held = MAX_PAIRS;
-	poll_ms(ctx, 50); /* the wire looks every 5 ms */
+	wire_holds(&wire, MAX_PAIRS);
 	assert_int_equal(nvof_write(nvof_ctrl_hctx(ctrl, 0), ns, 0, 1, one, 0, count, &done), 0);
 	poll_ms(ctx, 20);
 	wire.nr_held = 2;
@@ -281,8 +293,7 @@ static void a_write_goes_by_another_path_only_when_the_old_connection_is_settled
 	ns = nvof_subsystem_ns(subsys, 1);
 	hctx = nvof_subsystem_hctx(subsys, 0);
 
-	wire.nr_held = MAX_PAIRS;
-	poll_ms(ctx, 50);
+	wire_holds(&wire, MAX_PAIRS);
 	assert_int_equal(nvof_write(hctx, ns, 0, 1, one, 0, count, &done), 0);
 	assert_true(nvof_ns_path(ns, 0, &path) && path.nr_active == 1);
 	for (i = 0; nvof_ctrl_state(first) == NVOF_CTRL_LIVE; i++) {

@@ -258,7 +258,7 @@ static void a_persistent_discovery_ctrl_lives_as_long_as_it_says_so(void **state
 	struct th_queue *quiet = discover(th_port(t, "fake"), HOSTNQN), *lively = th_open(t), *silent = th_open(t);
 
 	c.subnqn = NVMF_DISC_NQN;
-	c.kato = 1000;
+	c.kato = 2500; /* longer than a machine stands still */
 	assert_status(th_connect(lively, &c), 0);
 	assert_status(th_connect(silent, &c), 0);
 	th_property_set(lively, NVME_REG_CC, TH_CC_EN);

@@ -77,14 +77,14 @@ static void a_gap_longer_than_the_time_out_ends_the_ctrl(void **state)
 	struct th_cmd *write;
 	uint16_t cntlid;
 
-	admin = admin_with(1000, &cntlid);
+	admin = admin_with(4000, &cntlid);
 	io = th_io(t, 1, cntlid);
 	memset(data, 1, sizeof(data));
 	assert_status(th_cmd(io, th_rw(nvme_cmd_write, 1, 0, 1), data, 512), 0);
 	memset(data, 2, sizeof(data));
 	write = th_send_slow(io, th_rw(nvme_cmd_write, 1, 0, 1), data, 512);
 	th_sync(io);
-	assert_false(received_after(io, 1200 * NSEC_PER_MSEC).goes_on);
+	assert_false(received_after(io, 4800 * NSEC_PER_MSEC).goes_on);
 	th_wait_closed(io);
 	th_wait_closed(admin);
 	assert_status(th_wait(write), 0xffff);
@@ -107,12 +107,12 @@ static void a_shorter_gap_ends_nobody(void **state)
 	uint16_t cntlid;
 	struct gap g;
 
-	admin = admin_with(1000, &cntlid);
+	admin = admin_with(4000, &cntlid);
 	io = th_io(t, 1, cntlid);
-	g = received_after(io, 1000 * NSEC_PER_MSEC);
+	g = received_after(io, 4000 * NSEC_PER_MSEC);
 	assert_true(g.goes_on);
-	assert_int_equal(g.kato_moved, 875 * NSEC_PER_MSEC);
-	g = received_after(io, 100 * NSEC_PER_MSEC);
+	assert_int_equal(g.kato_moved, 3500 * NSEC_PER_MSEC);
+	g = received_after(io, 400 * NSEC_PER_MSEC);
 	assert_true(g.goes_on);
 	assert_int_equal(g.kato_moved, 0);
 	assert_status(th_cmd(io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0), 0);
@@ -147,8 +147,8 @@ static void a_time_out_that_is_set_later_counts(void **state)
 	uint16_t cntlid;
 
 	admin = admin_with(0, &cntlid);
-	assert_int_equal(th_set_feature(admin, NVME_FEAT_FID_KATO, 1000).dw0, 1000);
-	assert_false(received_after(admin, 1200 * NSEC_PER_MSEC).goes_on);
+	assert_int_equal(th_set_feature(admin, NVME_FEAT_FID_KATO, 4000).dw0, 4000);
+	assert_false(received_after(admin, 4800 * NSEC_PER_MSEC).goes_on);
 	th_close(admin);
 }
 
@@ -184,16 +184,16 @@ static void an_idle_thread_does_not_stand_still(void **state)
 
 	t = th_target(2);
 	th_add_subsys(t, SUBNQN);
-	admin = admin_with(1000, &cntlid);
+	admin = admin_with(3000, &cntlid);
 	io = th_io(t, 1, cntlid);
 	assert_ptr_not_equal(th_thread(io), th_thread(admin));
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; i < 11; i++) {
 		usleep(300 * 1000);
 		assert_status(th_cmd(admin, th_sqe(nvme_admin_keep_alive, 0, 0, 0, 0), NULL, 0), 0);
 	}
 	assert_status(th_cmd(io, th_sqe(nvme_cmd_flush, 1, 0, 0, 0), NULL, 0),
 		      NVME_STATUS(NVME_SCT_GENERIC, NVME_SC_INVALID_NS) | NVME_STATUS_DNR);
-	assert_false(received_after(io, 1200 * NSEC_PER_MSEC).goes_on);
+	assert_false(received_after(io, 3600 * NSEC_PER_MSEC).goes_on);
 	th_wait_closed(admin);
 	th_close(io);
 	th_close(admin);
