@@ -47,7 +47,7 @@ void hp_target_stop(struct hp_target *ht)
 void hp_open(struct hp *h, uint16_t port)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct timeval tv = { .tv_sec = 5 };
+	struct timeval tv = { .tv_sec = 20 };
 	int one = 1;
 
 	*h = (struct hp){ .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .next_cid = 1 };
@@ -120,7 +120,7 @@ static bool recv_all(struct hp *h, void *buf, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
-			fail_msg("the target sent nothing for 5 s");
+			fail_msg("the target sent nothing for 20 s");
 		if (n <= 0)
 			return false;
 		b += n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A scripted NVMe/TCP host for tests of the target: a blocking socket, raw PDUs, and the few steps of a set-up ready made.  Every receive
- * ends after 5 s with a failed test.  It has its own PDU reader on purpose.
+ * ends after 20 s with a failed test.  It has its own PDU reader on purpose.
  */
 #ifndef NVOF_TESTS_HOST_PEER_H
 #define NVOF_TESTS_HOST_PEER_H

@@ -107,7 +107,7 @@ void peer_live(struct peer *p, const struct nvof_connect_opts *opts);
 bool peer_run_until(struct peer *p, bool (*cond)(void *arg), void *arg, unsigned int ms);
 void peer_run_ms(struct peer *p, unsigned int ms);
 
-/* The next I/O (or held) command with that opcode, taken out of held; waits for it up to 5 s, then fails the test.  Free data with
+/* The next I/O (or held) command with that opcode, taken out of held; waits for it up to 20 s, then fails the test.  Free data with
  * peer_pdu_clear(). */
 struct peer_pdu peer_gets(struct peer *p, uint8_t opcode);
 /* The next H2CData PDU. */

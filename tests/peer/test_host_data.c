@@ -85,7 +85,7 @@ static struct scene *scene_new(const struct how *how)
 	s->p->script.mdts = how->mdts;
 	peer_live(s->p, &opts);
 	assert_int_equal(nvof_ns_open(s->p->ctrl, 1, ns_opened, s), 0);
-	assert_true(peer_run_until(s->p, has_ns, s, 5000));
+	assert_true(peer_run_until(s->p, has_ns, s, 20000));
 	s->hctx = nvof_ctrl_hctx(s->p->ctrl, 0);
 	s->c = peer_conn_of(s->p, 1);
 	s->buf = malloc(BUF_LEN);
@@ -124,7 +124,7 @@ static void writes(struct scene *s, uint32_t len)
 
 static void expect_ended(struct scene *s, int status)
 {
-	if (!peer_run_until(s->p, io_ended, &s->io, 3000))
+	if (!peer_run_until(s->p, io_ended, &s->io, 20000))
 		fail_msg("the I/O never ended");
 	peer_run_ms(s->p, 5);
 	assert_int_equal(s->io.ended, 1);
@@ -139,7 +139,7 @@ static bool host_terminated(void *arg)
 /* The host must refuse: the I/O ends once with an error, the peer learns why, the ctrl is lost with a sentence. */
 static void expect_refused(struct scene *s, uint16_t fes)
 {
-	assert_true(peer_run_until(s->p, host_terminated, s, 3000));
+	assert_true(peer_run_until(s->p, host_terminated, s, 20000));
 	expect_ended(s, s->io.status);
 	assert_true(s->io.status < 0);
 	print_message("# %s\n", nvof_ctrl_errmsg(s->p->ctrl));
@@ -238,7 +238,7 @@ static void a_response_after_success_is_no_second_completion(void **state)
 	cmd = peer_gets(s->p, nvme_cmd_read);
 	peer_sends_c2h(s->c, cmd.pdu.cmd.sqe.cid, 0, s->pattern, 4096, NVME_TCP_F_SUCCESS | NVME_TCP_F_LAST);
 	peer_sends_cqe(s->c, cmd.pdu.cmd.sqe.cid, 0, 0);
-	assert_true(peer_run_until(s->p, host_terminated, s, 3000));
+	assert_true(peer_run_until(s->p, host_terminated, s, 20000));
 	peer_run_ms(s->p, 10);
 	assert_int_equal(s->io.ended, 1);
 	assert_int_equal(s->io.status, 0);
@@ -307,7 +307,7 @@ static void answers_for_ids_that_are_not_outstanding_reset_the_connection(void *
 		peer_sends_cqe(s->c, cmd.pdu.cmd.sqe.cid, 0, 0);
 		peer_sends_cqe(s->c, cmd.pdu.cmd.sqe.cid, 0, 0);
 	}
-	assert_true(peer_run_until(s->p, host_terminated, s, 3000));
+	assert_true(peer_run_until(s->p, host_terminated, s, 20000));
 	peer_run_ms(s->p, 10);
 	assert_int_equal(s->io.ended, 1);
 	assert_int_equal(s->io.status, 0);
@@ -338,7 +338,7 @@ static void io_is_tried_again_after_an_answer_to_no_command(void **state)
 	cmd = peer_gets(s->p, nvme_cmd_read);
 	peer_sends_c2h(s->c, cmd.pdu.cmd.sqe.cid, 0, s->pattern + 4096, 2048, 0);
 	peer_sends_cqe(s->c, htole16(le16toh(cmd.pdu.cmd.sqe.cid) + 1), 0, 0);
-	assert_true(peer_run_until(s->p, host_terminated, s, 3000));
+	assert_true(peer_run_until(s->p, host_terminated, s, 20000));
 	assert_int_equal(s->c->term_fes, NVME_TCP_FES_INVALID_HDR);
 	peer_closes(s->c); /* nothing of the old connection can come any more */
 	again = peer_gets(s->p, nvme_cmd_read);
@@ -845,7 +845,7 @@ static void expect_one_entry_stays_empty(bool flow)
 	peer_live(p, &opts);
 	assert_int_equal(nvof_ctrl_queue_size(p->ctrl), 4);
 	assert_int_equal(nvof_ns_open(p->ctrl, 1, ns_opened, &s), 0);
-	assert_true(peer_run_until(p, has_ns, &s, 5000));
+	assert_true(peer_run_until(p, has_ns, &s, 20000));
 	for (i = 0; i < 3; i++)
 		assert_int_equal(nvof_read(nvof_ctrl_hctx(p->ctrl, 0), s.ns, 0, 1, buf, 0, io_cb, &io[i]), 0);
 	assert_int_equal(nvof_read(nvof_ctrl_hctx(p->ctrl, 0), s.ns, 0, 1, buf, 0, io_cb, &io[3]), -EAGAIN);

@@ -164,12 +164,12 @@ static void a_shorter_stop_ends_nobody(void **state)
 	struct scene *s = *state;
 	uint16_t cid;
 
-	opens(s, 3000);
+	opens(s, 5000);
 	for (int i = 0; i < 2; i++) {
 		stop(s);
 		hp_sqe_rw(&sqe, nvme_cmd_write, 1, 0, 8);
 		cid = hp_cmd(&s->q, &sqe, s->late, 4096);
-		go_on_after(s, 2000);
+		go_on_after(s, 2600);
 		assert_int_equal(hp_status(&s->q, cid, NULL, 0, NULL), 0);
 	}
 	assert_int_equal(hp_status(&s->admin, hp_cmd(&s->admin, &ka, NULL, 0), NULL, 0, NULL), 0);
