@@ -498,6 +498,28 @@ void th_sync(struct th_queue *q)
 	wait_for(&sync.done);
 }
 
+struct kato {
+	struct loop_work work;
+	struct target_ctrl *ctrl;
+};
+
+static void kato_is_over(struct loop_work *work)
+{
+	struct target_ctrl *c = container_of(work, struct kato, work)->ctrl;
+
+	timer_set(c->admin->loop, &c->kato, 0);
+}
+
+void th_kato_passes(struct th_queue *admin)
+{
+	struct kato kato = { .ctrl = admin->q.ctrl };
+
+	loop_work_init(&kato.work, kato_is_over);
+	loop_post(admin->q.loop, &kato.work);
+	th_sync(admin);
+	th_sync(admin); /* in this turn or the next one the timer was due */
+}
+
 bool th_held(struct th_cmd *cmd)
 {
 	th_sync(cmd->q);

@@ -74,6 +74,8 @@ const struct target_req *th_req(const struct th_cmd *cmd); /* while it is held o
 /* After everything sent before on q was looked at: is cmd still unanswered? */
 bool th_held(struct th_cmd *cmd);
 void th_sync(struct th_queue *q);
+/* The keep-alive time-out of an admin queue is over, for once: the target looks whether there was any traffic. */
+void th_kato_passes(struct th_queue *admin);
 
 struct nvme_sqe th_sqe(uint8_t opcode, uint32_t nsid, uint32_t cdw10, uint32_t cdw11, uint32_t cdw12);
 struct nvme_sqe th_rw(uint8_t opcode, uint32_t nsid, uint64_t slba, uint32_t nlb);
