@@ -74,18 +74,18 @@ _show() {
 	done
 }
 
-# A target that leaks, crashes or does not end within 10 s of SIGTERM fails the test.
+# A target that leaks, crashes or does not end within 30 s of SIGTERM fails the test.
 _end_target() {
 	local pid=$1 i
 	kill -TERM "$pid" 2>/dev/null
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.05
 	done
 	if kill -0 "$pid" 2>/dev/null; then
 		kill -KILL "$pid"
 		wait "$pid" 2>/dev/null
-		echo "the target did not end within 10 s of SIGTERM"
+		echo "the target did not end within 30 s of SIGTERM"
 		return 1
 	fi
 	wait "$pid" 2>/dev/null
@@ -136,7 +136,7 @@ start_net_target() {
 	"$NVOF" target --listen "${LISTEN:-$TR:$addr:0}" "$@" >"$work/target.$n.out" 2>"$work/target.$n.err" </dev/null &
 	target_pid=$!
 	target_pids+=("$target_pid")
-	for ((i = 0; i < 400; i++)); do
+	for ((i = 0; i < 800; i++)); do
 		ready=$(grep -sm 1 '^ready' "$work/target.$n.out" || true)
 		[ -z "$ready" ] || break
 		kill -0 "$target_pid" 2>/dev/null || break
@@ -207,6 +207,26 @@ has_connections() {
 	[ "$TR" = tcp ] || { [ "$(rdma resource show cm_id | grep -c "state CONNECT .*src-addr $addr:$port ")" -ge "$1" ]; return; }
 	[ "$(grep -cis "^ *[0-9]*: [0-9A-F]*:$(printf %04X "$port") [0-9A-F]*:[0-9A-F]* 01 " /proc/net/tcp)" -ge "$1" ]
 }
+
+# nr_ios: how many reads and writes the target with the control socket $ctl_socket has had.
+ctl_socket=$work/ctl
+nr_ios() { "$NVOF" target-ctl --control "$ctl_socket" status -o json | awk -F '[:,]' '/"nr_(reads|writes)"/ { n += $2 } END { print n + 0 }'; }
+
+# io_comes: it gets some now.  A host may have its connections and be far from that.
+io_comes() {
+	local before
+	before=$(nr_ios)
+	[ "$(nr_ios)" -gt "$before" ]
+}
+
+# are_ready N: it has at least so many ctrls, each with all its I/O queues.
+are_ready() {
+	"$NVOF" target-ctl --control "$ctl_socket" status -o json |
+		awk -F '[:,]' -v wanted="$1" '/"nr_io_queues"/ { queues = $2 } /"max_io_queues"/ { all = queues > 0 && queues == $2 } /"ready": true/ { n += all } END { exit n < wanted }'
+}
+
+# own_address: targets listen where no other test's do, so that a port which is given up can be had again, and nobody answers there meanwhile.
+own_address() { [ "$TR" != tcp ] || addr=127.$((64 + ($$ >> 16 & 63))).$(($$ >> 8 & 255)).$(($$ & 255)); }
 
 # random_file PATH BYTES: data that no other call makes.
 random_file() { head -c "$2" /dev/urandom >"$1"; }
