@@ -325,7 +325,7 @@ static void fake_queue_stop(struct host_queue *q)
 	timer_cancel(q->loop, &fq->work);
 	fq->stopped = true;
 	if (!q->qid)
-		fq->f->aer = NULL; /* the next connection brings its own */
+		fq->f->aer = NULL;	   /* the next connection brings its own */
 	for (i = 0; i < FAKE_MAX_QID; i++) /* an early link's number may change */
 		if (fq->f->queues[i] == fq)
 			fq->f->queues[i] = NULL;
