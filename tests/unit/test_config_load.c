@@ -349,6 +349,11 @@ static void *guest_thread(void *arg)
 	return NULL;
 }
 
+static int nr_connects(const struct guest *g)
+{
+	return (int)__atomic_load_n(&g->nr_connects, __ATOMIC_RELAXED);
+}
+
 /* Run it under TSan. */
 static void status_is_whole_while_hosts_come_and_go(void **state)
 {
@@ -362,7 +367,7 @@ static void status_is_whole_while_hosts_come_and_go(void **state)
 	ok(nvof_target_load_config(t, file));
 	for (i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&th[i], NULL, guest_thread, &g[i]), 0);
-	while (clock_ns() < limit && (looks < 50 || !seen_ctrl)) {
+	while (clock_ns() < limit && (looks < 50 || !seen_ctrl || !nr_connects(&g[0]) || !nr_connects(&g[1]))) {
 		char *text = nvof_target_status_json(t);
 		json_object *root = json_tokener_parse(text), *subsys, *ctrls;
 

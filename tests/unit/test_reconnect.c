@@ -34,7 +34,7 @@ struct place {
 };
 
 struct world {
-	char path[64], port[16], spec[32];
+	char path[64], addr[16], port[16], spec[48];
 	struct nvof_target *t;
 	struct nvof_ctx *ctx;
 	struct nvof_ctrl *ctrl;
@@ -64,7 +64,7 @@ static void target_up(struct world *w, unsigned int max_io_queues)
 	assert_int_equal(nvof_target_add_ns(w->t, NQN, &no, NULL), 0);
 	assert_int_equal(nvof_target_listen(w->t, w->spec, addr, sizeof(addr)), 0);
 	snprintf(w->port, sizeof(w->port), "%s", strrchr(addr, ':') + 1);
-	snprintf(w->spec, sizeof(w->spec), "tcp:127.0.0.1:%s", w->port);
+	snprintf(w->spec, sizeof(w->spec), "tcp:%s:%s", w->addr, w->port);
 }
 
 static void fill(struct place *p, uint32_t seq)
@@ -157,8 +157,8 @@ static void on_event(void *arg, struct nvof_ctrl *ctrl, const struct nvof_event 
 static struct world *world_new(unsigned int nr_queues, unsigned int queue_size, unsigned int queues_per_hctx, unsigned int io_threads)
 {
 	struct world *w = calloc(1, sizeof(*w));
+	unsigned int i, pid = (unsigned int)getpid();
 	struct nvof_connect_opts o;
-	unsigned int i;
 	int fd;
 
 	snprintf(w->path, sizeof(w->path), "/tmp/nvof-reconnect-XXXXXX");
@@ -166,11 +166,13 @@ static struct world *world_new(unsigned int nr_queues, unsigned int queue_size, 
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, FILE_LEN), 0);
 	close(fd);
-	snprintf(w->spec, sizeof(w->spec), "tcp:127.0.0.1:0");
+	/* An address that no other test listens on: the port is had again each time. */
+	snprintf(w->addr, sizeof(w->addr), "127.%u.%u.%u", 128 + (pid >> 16 & 63), pid >> 8 & 255, pid & 255);
+	snprintf(w->spec, sizeof(w->spec), "tcp:%s:0", w->addr);
 	target_up(w, nr_queues);
 	assert_int_equal(nvof_ctx_new(NULL, &w->ctx), 0);
 	nvof_connect_opts_init(&o);
-	o.traddr = "127.0.0.1";
+	o.traddr = w->addr;
 	o.trsvcid = w->port;
 	o.subsysnqn = NQN;
 	o.hostnqn = HOSTNQN;
