@@ -48,6 +48,9 @@ void stop_end(struct stop *s)
 {
 	if (s->fd < 0)
 		return;
+	/* Signals come in pairs: timeout(1), and a terminal beside a parent that passes them on, reach a process and its group. */
+	while (s->sig && stop_look(s))
+		;
 	close(s->fd);
 	s->fd = -1;
 	pthread_sigmask(SIG_SETMASK, &s->old, NULL);

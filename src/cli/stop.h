@@ -21,6 +21,7 @@ struct stop {
 int stop_begin(struct stop *s);
 /* A signal came since the last call. */
 bool stop_look(struct stop *s);
+/* Once one has come, others that came before this are that one again; those that come after it end the program at once. */
 void stop_end(struct stop *s);
 /* After stop_end(): ends the program by the signal that came, as if nobody had kept it back.  Returns when none came. */
 void stop_raise(const struct stop *s);
