@@ -340,7 +340,7 @@ static void late_write(struct peer *admin, const char *addr, const char *port, c
 
 	link_queue(admin, 0, 0xffff);
 	cmd = connect_command(admin);
-	cmd->kato = htole32(2000);
+	cmd->kato = htole32(5000);
 	snprintf(data->subsysnqn, sizeof(data->subsysnqn), "%s", how[1]);
 	connect_to(admin);
 	data->cntlid = htole16((uint16_t)le32toh(admin->mem->cqes[0].dw0));

@@ -16,7 +16,7 @@ kernel_is_content() {
 	local trouble
 	trouble=$(guest "kernel_trouble $log_lines")
 	[ -z "$trouble" ] || fail "the kernel complains: $trouble"
-	same "connections left on the target" 0 "$(guest "sleep 0.2; ss -Htn state established '( sport = :4420 )' | wc -l")"
+	guest "nobody_is_left() { [ -z \"\$(ss -Htn state established '( sport = :4420 )')\" ]; }; wait_until 20 nobody_is_left" || fail "connections are left on the target"
 }
 
 host_discovers() {

@@ -20,7 +20,7 @@ start_target() {
 		"$nvof" target --listen "tcp:127.0.0.1:$our_port" "$@" >"$logs/target" 2>"$logs/target.err" </dev/null &
 		target_pid=$!
 		echo $target_pid >>"$targets"
-		end=$((SECONDS + 10))
+		end=$((SECONDS + 30))
 		while kill -0 "$target_pid" 2>/dev/null && [ $SECONDS -lt $end ]; do
 			! grep -q '^ready' "$logs/target" || return 0
 			sleep 0.05
@@ -52,7 +52,7 @@ our_target_ctl() { timeout 60 "$nvof" target-ctl --control "$our_ctl" "$@"; }
 
 target_is_ready() {
 	[ -n "$target_pid" ] || { cat "$logs/target.err"; fail "no 'ready': $(tail -n 1 "$logs/target.err")"; }
-	[ "$(vm_icresp "$our_port")" = 01 ] || fail "no ICResp"
+	vm_await_icresp "$our_port" 20 || fail "no ICResp"
 }
 
 target_is_alive() { kill -0 "$target_pid" || { cat "$logs/target.err"; fail "the target died"; }; }

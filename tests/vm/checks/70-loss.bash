@@ -12,7 +12,7 @@ start_kernel_io() {
 		set -e
 		nvme_connect tcp $our_nqn -a 10.0.2.2 -s $our_port -i 2 --reconnect-delay=1 --ctrl-loss-tmo=300 $*
 		dev=/dev/\$(nvme_namespace $our_nqn 1)
-		setsid $fio_verifies --name=loss --bs=16k --size=24M --rate=3M --iodepth=8 >/dev/null 2>&1 & echo \$! >/tmp/fio.pid
+		setsid $fio_verifies --name=loss --bs=16k --size=36M --rate=3M --iodepth=8 >/dev/null 2>&1 & echo \$! >/tmp/fio.pid
 		sleep 2; kill -0 \$!"
 	trap 'guest "kill \$(cat /tmp/fio.pid) 2>/dev/null; nvme disconnect -n $our_nqn"; end_target TERM' EXIT
 }
@@ -41,7 +41,7 @@ target_restarts() {
 # A stopped process: its connections stay, nothing comes.
 target_falls_silent() {
 	own_target --ns "file:$logs/own-namespace"
-	start_kernel_io --keep-alive-tmo=2
+	start_kernel_io --keep-alive-tmo=4
 	kill -STOP "$target_pid"
 	trap 'kill -CONT "$target_pid"; guest "kill \$(cat /tmp/fio.pid) 2>/dev/null; nvme disconnect -n $our_nqn"; end_target TERM' EXIT
 	guest "wait_until 60 kernel_said 'starting error recovery|failed nvme_keep_alive_end_io' $log_lines"
@@ -62,7 +62,7 @@ await_text() {
 # The guest stands still, and its clocks with it.
 kernel_host_falls_silent() {
 	own_target --ns "file:$logs/own-namespace"
-	start_kernel_io --keep-alive-tmo=2
+	start_kernel_io --keep-alive-tmo=4
 	has "$(our_target_ctl status)" "$guest_host"
 	vm_monitor "$vm" stop
 	trap 'vm_monitor "$vm" cont; guest "kill \$(cat /tmp/fio.pid) 2>/dev/null; nvme disconnect -n $our_nqn"; end_target TERM' EXIT
@@ -106,7 +106,7 @@ kernel_target_goes() {
 }
 
 kernel_target_falls_silent() {
-	start_host_io 2
+	start_host_io 5
 	vm_monitor "$vm" stop
 	trap 'vm_monitor "$vm" cont; kill -KILL $io_pid 2>/dev/null || :' EXIT
 	host_says "Keep Alive was not answered within"
@@ -114,7 +114,7 @@ kernel_target_falls_silent() {
 
 # The kernel's target gives up a host that is stopped; that learns of it when it goes on.
 host_falls_silent() {
-	start_host_io 2
+	start_host_io 5
 	kill -STOP $io_pid
 	guest "wait_until 60 kernel_said 'keep-alive timer \([0-9]+ seconds\) expired' $log_lines"
 	kill -CONT $io_pid

@@ -10,7 +10,7 @@ rdma_trouble_target() {
 	guest "[ ! -e /tmp/trouble.pid ] || { kill -KILL \$(cat /tmp/trouble.pid) || :; wait_until 60 process_is_gone \$(cat /tmp/trouble.pid); }
 		[ -e /tmp/trouble.img ] || truncate -s 64M /tmp/trouble.img
 		rm -f /tmp/trouble.out
-		setsid $guest_nvof target --no-control --max-io-queues $1 --handshake-tmo 2s --listen rdma:$rdma_address:4426 --subsys $rdma_trouble \
+		setsid $guest_nvof target --no-control --max-io-queues $1 --handshake-tmo 5s --listen rdma:$rdma_address:4426 --subsys $rdma_trouble \
 			--ns file:/tmp/trouble.img >/tmp/trouble.out 2>>/tmp/trouble.err </dev/null & echo \$! >/tmp/trouble.pid
 		wait_until 20 grep -q ready /tmp/trouble.out"
 }
@@ -23,10 +23,10 @@ rdma_host_breaks_rules() {
 
 # rdma_floods CASE: a host that sends without end and takes no answers ends; one beside it is served meanwhile, and goes on. C039
 rdma_floods() {
-	guest "setsid timeout 60 $guest_nvof watch $rdma_trouble_at --keep-alive-tmo 3 >/tmp/trouble.watch 2>&1 </dev/null & echo \$! >/tmp/trouble.watch.pid
+	guest "setsid timeout 60 $guest_nvof watch $rdma_trouble_at --keep-alive-tmo 5 >/tmp/trouble.watch 2>&1 </dev/null & echo \$! >/tmp/trouble.watch.pid
 		sleep 1; : >/tmp/trouble.err; timeout 90 $guest_rdma_peer $rdma_address 4426 $1 >/tmp/trouble.flood 2>&1 & sleep 1"
-	same "what a good host gets meanwhile" "status 0000" "$(guest "timeout 5 $guest_rdma_peer $rdma_address 4426 good")"
-	guest "wait_until 60 test -s /tmp/trouble.flood; sleep 4; kill -0 \$(cat /tmp/trouble.watch.pid)"
+	same "what a good host gets meanwhile" "status 0000" "$(guest "timeout 10 $guest_rdma_peer $rdma_address 4426 good")"
+	guest "wait_until 60 test -s /tmp/trouble.flood; sleep 6; kill -0 \$(cat /tmp/trouble.watch.pid)"
 	same "what it got" disconnected "$(guest "cat /tmp/trouble.flood")"
 	has "$(guest "cat /tmp/trouble.err")" "$2"
 	guest "kill \$(cat /tmp/trouble.watch.pid)"
@@ -46,7 +46,7 @@ rdma_busy() {
 	[[ $text != *lost* && $text != *expired* ]] || fail "a ctrl was lost: $text"
 }
 
-# rdma_stopped CASE MS END BLOCK: a host without a word more writes to a target that is stopped for so long, with a keep-alive time-out of 2 s; what it gets,
+# rdma_stopped CASE MS END BLOCK: a host without a word more writes to a target that is stopped for so long, with a keep-alive time-out of 5 s; what it gets,
 # and what its block holds then.
 rdma_stopped() {
 	guest "dd if=/dev/zero of=/tmp/trouble.img bs=4096 count=1 conv=notrunc 2>&1"
@@ -60,7 +60,7 @@ rdma_many_break_rules() {
 	local text
 	text=$(guest "for i in \$(seq 10); do for case in wrong-key short-capsule good; do timeout 10 $guest_rdma_peer $rdma_address 4426 \$case || exit 1; done; done")
 	same "good hosts served" 10 "$(grep -c 'status 0000' <<<"$text")"
-	guest "wait_until 5 nobody_is_in cm_destroy_id"
+	guest "wait_until 15 nobody_is_in cm_destroy_id"
 }
 
 # C021
@@ -88,8 +88,8 @@ rdma_memlock() {
 
 # rdma_trouble_io SECONDS OPTION...: reads and writes begin, for so long unless something ends them; what they say goes to /tmp/trouble.io.
 rdma_trouble_io() {
-	guest "timeout -s INT $1 $guest_nvof bench io $rdma_trouble_at --rw randrw --iodepth 16 --runtime ${1}s ${*:2} >/tmp/trouble.io 2>&1 </dev/null &
-		echo \$! >/tmp/trouble.io.pid; sleep 3"
+	guest "timeout -s INT $1 $guest_nvof bench io $rdma_trouble_at -v --rw randrw --iodepth 16 --runtime ${1}s ${*:2} >/tmp/trouble.io 2>&1 </dev/null &
+		echo \$! >/tmp/trouble.io.pid; wait_until 60 grep -q 'live: connected' /tmp/trouble.io; sleep 1"
 }
 
 # Ends them; there were no errors.
@@ -168,7 +168,7 @@ check rdma/trouble/floods/bad-sgls rdma_floods bad-sgls "more commands outstandi
 check rdma/trouble/floods/deaf rdma_floods deaf "the host takes no answers"
 check rdma/trouble/busy/queues rdma_busy "" "--nr-io-queues 32 --iodepth 127"
 check rdma/trouble/busy/large-capsules rdma_busy "--inline-len 64K" "--nr-io-queues 4 --queue-size 1024 --iodepth 1023"
-check rdma/trouble/stopped/long rdma_stopped late-write 3500 disconnected ""
+check rdma/trouble/stopped/long rdma_stopped late-write 7000 disconnected ""
 check rdma/trouble/stopped/short rdma_stopped late-write 1000 "status 0000" ZZZZ
 check rdma/trouble/stopped/left rdma_stopped late-write-and-leave 500 left ""
 check rdma/trouble/many-hosts rdma_many_break_rules

@@ -9,8 +9,9 @@ paths_ours=nqn.2026-11.org.example:two-transports
 # paths_run SECONDS ARG... COMMANDS: verified I/O in the guest, and meanwhile what COMMANDS do; its document is the output
 paths_run() {
 	local commands=${*: -1}
-	guest "timeout 100 $guest_nvof bench io ${*:2:$#-2} --nr-io-queues 2 --iodepth 8 --rw randrw --verify --size 24M --runtime ${1}s -o json >/tmp/paths.json 2>/tmp/paths.err & io=\$!
-		sleep 1; $commands
+	guest "timeout 100 $guest_nvof bench io ${*:2:$#-2} --nr-io-queues 2 --iodepth 8 -v --rw randrw --verify --size 24M --runtime ${1}s -o json >/tmp/paths.json 2>/tmp/paths.err & io=\$!
+		are_live() { [ \$(grep -c 'live: connected' /tmp/paths.err) -ge 2 ]; }
+		wait_until 60 are_live; sleep 1; $commands
 		wait \$io || { cat /tmp/paths.err /tmp/paths.json; exit 1; }; cat /tmp/paths.json"
 }
 
