@@ -87,8 +87,9 @@ rdma_memlock() {
 }
 
 # rdma_trouble_io SECONDS OPTION...: reads and writes begin, for so long unless something ends them; what they say goes to /tmp/trouble.io.
+# --foreground: one signal, not a second one to the whole group, that may come when the first was heard and end it without its report.
 rdma_trouble_io() {
-	guest "timeout -s INT $1 $guest_nvof bench io $rdma_trouble_at -v --rw randrw --iodepth 16 --runtime ${1}s ${*:2} >/tmp/trouble.io 2>&1 </dev/null &
+	guest "timeout --foreground -s INT $1 $guest_nvof bench io $rdma_trouble_at -v --rw randrw --iodepth 16 --runtime ${1}s ${*:2} >/tmp/trouble.io 2>&1 </dev/null &
 		echo \$! >/tmp/trouble.io.pid; wait_until 60 grep -q 'live: connected' /tmp/trouble.io; sleep 1"
 }
 
