@@ -394,11 +394,6 @@ static enum fake_answer fail_connect(struct fake *f, struct fake_queue *fq, stru
 	return on_cmd(f, fq, req, cqe);
 }
 
-static void short_connect(struct nvof_connect_opts *o)
-{
-	o->connect_tmo_ms = 20;
-}
-
 /* C027.  Refusal, silence, close: at every queue and in every state the next attempt follows, nothing is lost or left behind. */
 static void an_attempt_may_fail_anywhere(void **state)
 {
@@ -417,7 +412,8 @@ static void an_attempt_may_fail_anywhere(void **state)
 				if (states[s] == QUEUE_NEW && hows[h] > 0)
 					continue;
 				fail_qid = -1;
-				f = live(4, -1, 1, short_connect);
+				f = live(4, -1, 1, NULL);
+				f->ctrl->p.connect_tmo_ms = 20; /* of each attempt from now on */
 				f->on_state = fail_at;
 				f->on_cmd = fail_connect;
 				hold = true;
