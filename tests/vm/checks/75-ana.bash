@@ -33,7 +33,7 @@ kernel_takes_the_other_path() {
 	has "$paths" "live non-optimized"
 	guest "
 		dev=/dev/\$(nvme_namespace $our_nqn 1)
-		setsid $fio_verifies --name=ana --bs=16k --size=24M --rate=3M --iodepth=8 >/dev/null 2>&1 & echo \$! >/tmp/fio.pid
+		setsid $fio_verifies --name=ana --bs=16k --size=48M --rate=3M --iodepth=8 >/dev/null 2>&1 & echo \$! >/tmp/fio.pid
 		sleep 1; kill -0 \$!"
 	for turn in "$our_port" "$other" "$our_port"; do
 		our_target_ctl set-ana "tcp:127.0.0.1:$turn" 1=inaccessible
