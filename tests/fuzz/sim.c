@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -175,27 +176,22 @@ void sim_settle(void)
 
 /* ---- network ---- */
 
-int __real_socket(int family, int type, int proto);
-int __wrap_socket(int family, int type, int proto);
-int __wrap_socket(int family, int type, int proto)
-{
-	int fds[2];
-
-	/* A listener's is a real one: nobody connects to it. */
-	if (!sim.active || type & SOCK_NONBLOCK)
-		return __real_socket(family, type, proto);
-	SIM_CHECK(sim.nr_far_ends < SIM_LINKS, "too many connections");
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds))
-		return -1;
-	sim.far_ends[sim.nr_far_ends++] = fds[1];
-	return fds[0];
-}
-
+/* Whoever connects has one end of a pair from now on: no option of the socket matters here.  A listener is a real one that nobody finds. */
 int __real_connect(int fd, const struct sockaddr *sa, socklen_t len);
 int __wrap_connect(int fd, const struct sockaddr *sa, socklen_t len);
 int __wrap_connect(int fd, const struct sockaddr *sa, socklen_t len)
 {
-	return sim.active ? 0 : __real_connect(fd, sa, len);
+	int fds[2];
+
+	if (!sim.active)
+		return __real_connect(fd, sa, len);
+	SIM_CHECK(sim.nr_far_ends < SIM_LINKS, "too many connections");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds))
+		return -1;
+	SIM_CHECK(dup3(fds[0], fd, O_CLOEXEC) == fd, "no descriptor for a connection");
+	close(fds[0]);
+	sim.far_ends[sim.nr_far_ends++] = fds[1];
+	return 0;
 }
 
 int __real_setsockopt(int fd, int level, int name, const void *val, socklen_t len);
