@@ -20,6 +20,8 @@ kernel_connects_all() {
 			socat TCP-LISTEN:\$port,bind=127.0.0.1,fork,reuseaddr TCP:10.0.2.2:\$port & forwarders=\"\$forwarders \$!\"
 		done
 		trap 'nvme disconnect -n $our_nqn.first || :; nvme disconnect -n $our_nqn || :; kill \$forwarders' EXIT
+		# An attempt before a forwarder is there would be trouble in the kernel's log.
+		for port in $first $second; do wait_until 20 listens \$port; done
 		wait_until 20 nvme discover -t tcp -a 127.0.0.1 -s $first >/tmp/discovery
 		grep -q 'subtype: discovery subsystem referral' /tmp/discovery || { cat /tmp/discovery; exit 1; }
 		nvme connect-all -t tcp -a 127.0.0.1 -s $first --keep-alive-tmo=60

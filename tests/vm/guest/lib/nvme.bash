@@ -37,6 +37,9 @@ wait_until() {
 	done
 }
 
+# For wait_until. PORT
+listens() { grep -q ":$(printf %04X "$1") 00000000:0000 0A" /proc/net/tcp; }
+
 # For wait_until. NQN NSID [MIB]
 has_namespace() { [ -b "/dev/$(nvme_namespace "$1" "$2")" ]; }
 has_no_namespace() { [ -z "$(nvme_namespace "$1" "$2")" ]; }
