@@ -2,11 +2,13 @@
 /* A host that connects to a target which is silent, slow, wrong or unwilling at each state of the set-up. */
 #include <dirent.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -469,6 +471,31 @@ static void a_closed_port_is_refused_again_and_again_without_a_leak(void **state
 	peer_free(p);
 }
 
+/* The first SYN finds the backlog full and is sent again a second later, as over a network that is slow. */
+static void a_tcp_connect_that_takes_its_time_is_waited_for(void **state)
+{
+	struct sockaddr_in sin;
+	socklen_t len = sizeof(sin);
+	struct peer *p = peer_new();
+	struct nvof_connect_opts opts;
+	uint64_t start = clock_ns();
+	int others[2], i;
+
+	assert_int_equal(listen(p->lfd, 0), 0);
+	assert_int_equal(getsockname(p->lfd, (struct sockaddr *)&sin, &len), 0);
+	for (i = 0; i < 2; i++) {
+		others[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		connect(others[i], (struct sockaddr *)&sin, sizeof(sin));
+	}
+	peer_connect_opts(p, &opts);
+	opts.connect_tmo_ms = 20000;
+	peer_live(p, &opts);
+	assert_true(clock_ns() - start > 500 * NSEC_PER_MSEC); /* it was not connected at once */
+	for (i = 0; i < 2; i++)
+		close(others[i]);
+	peer_free(p);
+}
+
 static void names_resolve(void **state)
 {
 	struct peer *p = peer_new();
@@ -505,6 +532,7 @@ int main(void)
 		cmocka_unit_test(the_granted_number_of_queues_is_used),
 		cmocka_unit_test(a_ctrl_that_cannot_be_used_is_refused_by_name),
 		cmocka_unit_test(a_closed_port_is_refused_again_and_again_without_a_leak),
+		cmocka_unit_test(a_tcp_connect_that_takes_its_time_is_waited_for),
 		cmocka_unit_test(names_resolve),
 	};
 

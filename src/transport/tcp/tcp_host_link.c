@@ -74,24 +74,32 @@ static void link_close(struct tcp_queue *tq)
 	tq->fd = -1;
 }
 
-static void link_connected(struct tcp_queue *tq)
+/* Sends ICReq. -EAGAIN: it is not connected yet; -errno: step says what came to nothing. */
+static int link_greet(struct tcp_queue *tq, struct link_step *step)
 {
 	struct nvme_tcp_ic icreq = {
 		.hdr = { .type = NVME_TCP_ICREQ, .hlen = sizeof(icreq), .plen = htole32(sizeof(icreq)) },
 		.dgst = (uint8_t)(tq->ep->p.hdr_digest | tq->ep->p.data_digest << 1),
 		.maxval = htole32(TCP_HOST_MAXR2T - 1),
 	};
+	ssize_t n = send(tq->fd, &icreq, sizeof(icreq), MSG_NOSIGNAL);
 
+	*step = (struct link_step){ "connect to", NULL };
+	if (n == sizeof(icreq))
+		return 0;
+	if (n >= 0) /* an empty socket buffer takes 128 bytes whole */
+		errno = EIO;
+	if (n >= 0 || errno == EPIPE || errno == ECONNRESET) /* it was connected */
+		step->doing = "send ICReq to";
+	return -errno;
+}
+
+static void link_greeted(struct tcp_queue *tq)
+{
 	if (!tq->q.qid)
 		tcp_sock_local(tq->fd, tq->q.local, sizeof(tq->q.local));
 	tq->linking = false;
 	host_queue_enter(&tq->q, QUEUE_ICREQ);
-	/* An empty socket buffer takes 128 bytes whole; anything else is an error. */
-	if (send(tq->fd, &icreq, sizeof(icreq), MSG_NOSIGNAL) != sizeof(icreq)) {
-		tcp_host_lost(tq, errno ? errno : EIO, "send ICReq");
-		return;
-	}
-	loop_fd_mod(&tq->lf, EPOLLIN);
 	loop_fd_heat(&tq->lf);
 }
 
@@ -118,38 +126,46 @@ static void link_try(struct tcp_queue *tq)
 	struct inet_peer *to = &tq->ep->peer;
 	const struct inet_peer_addr *addr = &to->addrs[to->chosen];
 	struct link_step step;
+	bool greeted = false;
 	int ret;
 
 	if (tq->q.state != QUEUE_LINK)
 		host_queue_enter(&tq->q, QUEUE_LINK);
 	memcpy(tq->q.peer, addr->text, sizeof(tq->q.peer));
+	tq->linking = true;
 	ret = link_socket(tq, &addr->ss, &step);
 	if (!ret) {
 		step = (struct link_step){ "connect to", NULL };
 		if (connect(tq->fd, (const struct sockaddr *)&addr->ss, inet_addr_len(&addr->ss)) && errno != EINPROGRESS)
 			ret = -errno;
 	}
-	/* A connect that succeeded at once shows as writable in the next turn like any other. */
-	tq->linking = true;
-	if (!ret)
-		ret = loop_fd_add(tq->q.loop, &tq->lf, tq->fd, EPOLLOUT, tcp_host_event);
+	/* Within one machine it is connected by now: its ICReq need not wait until all other queues have been begun. */
+	if (!ret) {
+		ret = link_greet(tq, &step);
+		greeted = !ret;
+	}
+	if (greeted || ret == -EAGAIN)
+		ret = loop_fd_add(tq->q.loop, &tq->lf, tq->fd, greeted ? EPOLLIN : EPOLLOUT, tcp_host_event);
 	if (ret)
 		link_failed(tq, -ret, &step);
+	else if (greeted)
+		link_greeted(tq);
 }
 
 bool tcp_host_link_event(struct tcp_queue *tq, uint32_t events)
 {
-	int err = 0;
-	socklen_t len = sizeof(err);
+	struct link_step step;
+	int ret;
 
 	if (!(events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
 		return false;
-	if (events & (EPOLLERR | EPOLLHUP) && getsockopt(tq->fd, SOL_SOCKET, SO_ERROR, &err, &len))
-		err = errno;
-	if (err)
-		link_failed(tq, err, &(struct link_step){ "connect to", NULL });
-	else
-		link_connected(tq);
+	ret = link_greet(tq, &step);
+	if (!ret) {
+		loop_fd_mod(&tq->lf, EPOLLIN);
+		link_greeted(tq);
+	} else if (ret != -EAGAIN) {
+		link_failed(tq, -ret, &step);
+	}
 	return true;
 }
 
