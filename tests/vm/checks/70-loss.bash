@@ -5,22 +5,18 @@
 # What a kernel in the guest may not say even then.
 guest_without_bugs() { same "bugs" "" "$(guest "dmesg | tail -n +$((log_lines + 1)) | grep -E 'BUG|WARNING|Oops|I/O error' || :")"; }
 
-# start_kernel_io: the guest writes and verifies in the background, slowly enough to be met in the middle of it.
+# start_kernel_io: the guest writes and verifies in the background.
 start_kernel_io() {
 	mark_kernel_log
 	guest "
 		set -e
 		nvme_connect tcp $our_nqn -a 10.0.2.2 -s $our_port -i 2 --reconnect-delay=1 --ctrl-loss-tmo=300 $*
-		dev=/dev/\$(nvme_namespace $our_nqn 1)
-		setsid $fio_verifies --name=loss --bs=16k --size=36M --rate=3M --iodepth=8 >/dev/null 2>&1 & echo \$! >/tmp/fio.pid
-		sleep 2; kill -0 \$!"
-	trap 'guest "kill \$(cat /tmp/fio.pid) 2>/dev/null; nvme disconnect -n $our_nqn"; end_target TERM' EXIT
+		start_verifying /dev/\$(nvme_namespace $our_nqn 1)"
+	trap 'guest "drop_verifying; nvme disconnect -n $our_nqn"; end_target TERM' EXIT
 }
 
-# It was still at work, and all of it was fine.
 kernel_io_goes_on() {
-	guest "kill -0 \$(cat /tmp/fio.pid) || { echo 'fio ended too early'; cat /tmp/fio.log; exit 1; }"
-	guest "wait_until 200 process_is_gone \$(cat /tmp/fio.pid) && ! grep -E 'err=|verify:' /tmp/fio.log | grep -v 'err= 0' && grep -q 'err= 0' /tmp/fio.log || { cat /tmp/fio.log; exit 1; }"
+	guest end_verifying
 	guest_without_bugs
 	target_is_alive
 }
@@ -43,7 +39,7 @@ target_falls_silent() {
 	own_target --ns "file:$logs/own-namespace"
 	start_kernel_io --keep-alive-tmo=4
 	kill -STOP "$target_pid"
-	trap 'kill -CONT "$target_pid"; guest "kill \$(cat /tmp/fio.pid) 2>/dev/null; nvme disconnect -n $our_nqn"; end_target TERM' EXIT
+	trap 'kill -CONT "$target_pid"; guest "drop_verifying; nvme disconnect -n $our_nqn"; end_target TERM' EXIT
 	guest "wait_until 60 kernel_said 'starting error recovery|failed nvme_keep_alive_end_io' $log_lines"
 	kill -CONT "$target_pid"
 	guest "wait_until 100 kernel_said 'Successfully reconnected' $log_lines"
@@ -65,7 +61,7 @@ kernel_host_falls_silent() {
 	start_kernel_io --keep-alive-tmo=4
 	has "$(our_target_ctl status)" "$guest_host"
 	vm_monitor "$vm" stop
-	trap 'vm_monitor "$vm" cont; guest "kill \$(cat /tmp/fio.pid) 2>/dev/null; nvme disconnect -n $our_nqn"; end_target TERM' EXIT
+	trap 'vm_monitor "$vm" cont; guest "drop_verifying; nvme disconnect -n $our_nqn"; end_target TERM' EXIT
 	await_text "$logs/target.err" "nothing heard from host $guest_host" 60
 	[[ $(our_target_ctl status) != *"  ctrl "* ]] || fail "the silent host still has a ctrl"
 	vm_monitor "$vm" cont

@@ -25,16 +25,13 @@ kernel_takes_the_other_path() {
 		set -e
 		nvme_connect tcp $our_nqn $our_at -s $our_port -i 2
 		nvme connect -t tcp -n $our_nqn $our_at -s $other -i 2"
-	trap 'guest "kill \$(cat /tmp/fio.pid) 2>/dev/null; nvme disconnect -n $our_nqn"; end_target TERM' EXIT
+	trap 'guest "drop_verifying; nvme disconnect -n $our_nqn"; end_target TERM' EXIT
 	path_is "$our_port" optimized
 	path_is "$other" non-optimized
 	paths=$(guest "nvme list-subsys /dev/\$(nvme_namespace $our_nqn 1)")
 	has "$paths" "live optimized"
 	has "$paths" "live non-optimized"
-	guest "
-		dev=/dev/\$(nvme_namespace $our_nqn 1)
-		setsid $fio_verifies --name=ana --bs=16k --size=48M --rate=3M --iodepth=8 >/dev/null 2>&1 & echo \$! >/tmp/fio.pid
-		sleep 1; kill -0 \$!"
+	guest "start_verifying /dev/\$(nvme_namespace $our_nqn 1)"
 	for turn in "$our_port" "$other" "$our_port"; do
 		our_target_ctl set-ana "tcp:127.0.0.1:$turn" 1=inaccessible
 		path_is "$turn" inaccessible

@@ -11,3 +11,25 @@ null_blk_with_memory() {
 
 # checksum DEVICE START LENGTH: of a part of it, in MiB, past the page cache. MD5 is the quickest one for an emulated processor.
 checksum() { dd if="$1" bs=1M skip="$2" count="$3" iflag=direct status=none | md5sum | cut -d' ' -f1; }
+
+# start_verifying DEVICE: writes and verifies in the background, slowly enough to be met in the middle of it, again and again until end_verifying.
+start_verifying() {
+	rm -f /tmp/fio.log /tmp/fio.end
+	setsid bash -c "until [ -e /tmp/fio.end ]; do
+			fio --name=on --filename=$1 --rw=randwrite --bs=16k --size=6M --rate=3M --iodepth=8 --ioengine=libaio --direct=1 --verify=crc32c \\
+				--verify_fatal=1 || exit
+		done" >/tmp/fio.log 2>&1 &
+	echo $! >/tmp/fio.pid
+	sleep 2
+	is_verifying
+}
+is_verifying() { kill -0 "$(cat /tmp/fio.pid)" || { echo "fio has ended too early"; cat /tmp/fio.log; return 1; }; }
+
+# It was still at work, and all of it was fine.
+end_verifying() {
+	is_verifying || return
+	touch /tmp/fio.end
+	wait_until 200 process_is_gone "$(cat /tmp/fio.pid)" && grep -q 'err= 0' /tmp/fio.log && ! grep -E 'err=|verify:' /tmp/fio.log | grep -v 'err= 0' ||
+		{ cat /tmp/fio.log; return 1; }
+}
+drop_verifying() { kill -- "-$(cat /tmp/fio.pid)" 2>/dev/null || :; }
