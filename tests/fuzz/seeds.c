@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For builds without libFuzzer: a fuzz target takes the empty input, and each file of the folders that are named.  A fault ends the program. */
+/* For builds without libFuzzer: a fuzz target takes the empty input, and each file of the folders that are named.  A fault ends the
+ * program. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
