@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The RDMA transport's target half, inside.  rdma_target_listen.c: connection requests; rdma_target_life.c: a connection from its request
- * to its end; rdma_target_dev.c: what the connections of a thread share on a device; rdma_target_recv.c: receive buffers;
- * rdma_target_cmd.c: capsules to requests; rdma_target_sq.c: RDMA READs, RDMA WRITEs and responses, as many as the queue pair takes.
+ * The RDMA transport's target half, inside.  rdma_target_listen.c: connection requests; rdma_target_accept.c: from a request to a
+ * connection that is ready; rdma_target_life.c: its states and its end; rdma_target_wc.c: its completions; rdma_target_dev.c: what the
+ * connections of a thread share on a device; rdma_target_recv.c: receive buffers; rdma_target_cmd.c: capsules to requests;
+ * rdma_target_sq.c: RDMA READs, RDMA WRITEs and responses, as many as the queue pair takes.
  *
  *   capsule -> CORE -> (write data: READ, queued until posted, then POSTED) -> CORE -> RSP, queued until posted, then POSTED -> FREE
  */
@@ -109,7 +110,7 @@ struct rt_conn {
 	struct timer linger, stuck;
 	bool notified;	/* the connection manager was told that the host has sent, */
 	bool noticed;	/* and has taken that in, or was waited for in vain */
-	bool ending;	/* conn_end() was called */
+	bool ending;	/* it is to close as soon as it may */
 	bool peer_gone; /* it asked to disconnect: our answer is due when the last command has ended */
 
 	struct rt_dev *dev;
@@ -153,21 +154,33 @@ static inline bool rt_conn_alive(const struct rt_conn *c)
 	return c->state < RT_CONN_FLUSH;
 }
 
-/* ---- life ---- */
+/* ---- beginning ---- */
 
 struct rt_conn *rt_conn_new(struct rdma_cm_id *id, const struct nvme_rdma_cm_req *cm, const struct rdma_event *ev);
-void rt_conn_free(struct rt_conn *c);
 /* On the thread of c->q.loop: the connection becomes the target's.  It closes itself when the target doesn't want it. */
 void rt_conn_start(struct rt_conn *c);
+int rt_queue_resize(struct target_queue *q, uint16_t sqsize);
+
+/* ---- states and end ---- */
+
+void rt_conn_life_init(struct rt_conn *c);
+void rt_conn_enter(struct rt_conn *c, enum rt_conn_state state);
+/* The connection manager knows that the host has confirmed: it may be asked to disconnect. */
+void rt_conn_noticed(struct rt_conn *c);
 void rt_conn_lost(struct rt_conn *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Work was posted: it is seen to that it leaves. */
-void rt_conn_watch(struct rt_conn *c);
 /* The last answer has left. */
 void rt_conn_flushed(struct rt_conn *c);
+void rt_conn_free(struct rt_conn *c);
 void rt_queue_local(const struct target_queue *q, char *text, size_t len);
 void rt_queue_close(struct target_queue *q);
 void rt_queue_free(struct target_queue *q);
-int rt_queue_resize(struct target_queue *q, uint16_t sqsize);
+
+/* ---- completions ---- */
+
+void rt_conn_wc_init(struct rt_conn *c);
+void rt_completions(struct rdma_cq *cq, const struct ibv_wc *wcs, int nr);
+/* Work was posted: it is seen to that it leaves. */
+void rt_conn_watch(struct rt_conn *c);
 
 /* ---- device ---- */
 
