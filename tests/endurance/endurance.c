@@ -5,7 +5,6 @@
  * A host that loses its ctrl says so and connects again.  Each command ends exactly once; an error comes only with the loss of the ctrl,
  * and that has a reason in words; what was acknowledged is there; and when all is over, nothing is left: no descriptor, no memory.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -19,6 +18,7 @@
 
 #include "base/util.h"
 #include "areas.h"
+#include "unit/proc.h"
 
 #define NQN		"nqn.2026-11.org.example:endurance"
 #define HOSTNQN		"nqn.2014-08.org.nvmexpress:uuid:5f0ab5ea-1f20-4a8e-9a3c-6c1f2b1d0e11"
@@ -267,17 +267,6 @@ static void sweep_until_done(struct run *r, bool write)
 
 /* ---- what is left ---- */
 
-static int nr_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
 static long rss_kb(void)
 {
 	FILE *f = fopen("/proc/self/statm", "r");
@@ -295,7 +284,7 @@ static void at_rest(struct run *r, int *fds, long *rss)
 	wait_for_no_queue(r);
 	for (int i = 0; i < 4; i++) /* not in one: all of it may pass while the machine stands still */
 		sleep(1);
-	*fds = nr_fds();
+	*fds = count_fds();
 	*rss = rss_kb();
 }
 
@@ -358,7 +347,7 @@ int main(int argc, char **argv)
 {
 	uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 60, begin = clock_ns();
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : begin | 1;
-	int fds_begin = nr_fds(), fds_before, fds_after;
+	int fds_begin = count_fds(), fds_before, fds_after;
 	struct run *r = calloc(1, sizeof(*r));
 	long rss_before, rss_after;
 
@@ -385,7 +374,7 @@ int main(int argc, char **argv)
 		die("the target closed not one connection in the middle");
 	stop(r);
 	free(r);
-	if (nr_fds() != fds_begin)
+	if (count_fds() != fds_begin)
 		die("descriptors are left open at the end");
 	return 0;
 }

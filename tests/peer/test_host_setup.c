@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A host that connects to a target which is silent, slow, wrong or unwilling at each state of the set-up. */
-#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -15,6 +14,7 @@
 
 #include "base/util.h"
 #include "peer/target_peer.h"
+#include "unit/proc.h"
 
 /* Where the script stops behaving. */
 enum at { AT_ACCEPT, AT_ICREQ, AT_CONNECT, AT_PROPERTY_GET, AT_PROPERTY_SET, AT_IDENTIFY, AT_FEATURES, AT_IO_ICREQ, AT_IO_CONNECT, AT_NR };
@@ -72,17 +72,6 @@ static bool scene_hook(struct peer *p, struct peer_pdu *in)
 		s->act(in);
 	s->done = true;
 	return true;
-}
-
-static int count_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
 }
 
 /* Plays one scene; the connect must fail, in time, with a sentence; everything must be given back. */

@@ -2,7 +2,6 @@
 /* The host and the target of this library together, over each transport: what one side says the other must understand. */
 #include <nvof/nvof.h>
 #include <nvof/target.h>
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -12,6 +11,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "proc.h"
 
 #define NQN	"nqn.2014-08.org.example:subsys"
 #define HOSTNQN "nqn.2014-08.org.nvmexpress:uuid:aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
@@ -380,17 +381,6 @@ static void an_event_loop_of_one_s_own_can_wait_for_the_fd(struct world *w)
 	nvof_ctrl_free(ctrl);
 }
 
-static int count_entries(const char *folder)
-{
-	DIR *d = opendir(folder);
-	int n = 0;
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
 static void scan_ended(void *arg, int status)
 {
 	int *nr = arg;
@@ -425,7 +415,7 @@ static void many_connects_and_disconnects_leave_the_target_empty(struct world *w
 				nvof_ctx_poll(w->ctx, 100);
 		}
 		if (i == 100) {
-			fds = count_entries("/proc/self/fd");
+			fds = count_fds();
 			threads = count_entries("/proc/self/task");
 		}
 		if (i % 2)
@@ -440,7 +430,7 @@ static void many_connects_and_disconnects_leave_the_target_empty(struct world *w
 		/* The target may still be closing its side of the last ones. */
 		for (i = 0; i < 500 && (!i || now > fds); i++) {
 			nvof_ctx_poll(w->ctx, 10000);
-			now = count_entries("/proc/self/fd");
+			now = count_fds();
 		}
 		assert_true(now <= fds);
 		assert_int_equal(count_entries("/proc/self/task"), threads);

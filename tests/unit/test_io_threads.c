@@ -17,6 +17,7 @@
 #include "base/loop_internal.h"
 #include "host/cpus.h"
 #include "host/ctrl.h"
+#include "proc.h"
 
 #define NQN	"nqn.2014-08.org.example:subsys"
 #define HOSTNQN "nqn.2014-08.org.nvmexpress:uuid:aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
@@ -48,17 +49,6 @@ struct world {
 	int first_error;
 	bool stop;
 };
-
-static int entries_of(const char *path)
-{
-	DIR *d = opendir(path);
-	int n = 0;
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
 
 static int nr_io_threads(void)
 {
@@ -247,7 +237,7 @@ static void data_goes_there_and_back(void **state)
 	/* queues, queues per hctx, threads asked for, threads there are */
 	static const unsigned int shapes[][4] = { { 1, 1, 1, 1 }, { 4, 1, 2, 2 },  { 4, 4, 3, 3 },
 						  { 8, 2, 4, 4 }, { 3, 3, 16, 3 }, { 7, 2, 1, 1 } };
-	int fds = entries_of("/proc/self/fd");
+	int fds = count_fds();
 
 	for (unsigned int t = 0; t < NR_TRANSPORTS; t++) {
 		for (size_t k = 0; k < sizeof(shapes) / sizeof(shapes[0]); k++) {
@@ -275,7 +265,7 @@ static void data_goes_there_and_back(void **state)
 			if (k % 2)
 				assert_int_equal(nvof_ctrl_disconnect_sync(w->ctrl), 0);
 			world_free(w);
-			assert_int_equal(entries_of("/proc/self/fd"), fds);
+			assert_int_equal(count_fds(), fds);
 		}
 	}
 	there_are_io_threads(0);
