@@ -12,6 +12,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* In memory of its own size, so that a sanitizer sees a read behind its end. */
+static void take(const uint8_t *data, size_t len)
+{
+	uint8_t *input = malloc(len + !len);
+
+	memcpy(input, data, len);
+	LLVMFuzzerTestOneInput(input, len);
+	free(input);
+}
+
 static bool take_file(const char *path)
 {
 	static uint8_t data[1 << 20];
@@ -24,12 +34,7 @@ static bool take_file(const char *path)
 	}
 	len = fread(data, 1, sizeof(data), f);
 	fclose(f);
-	/* Of its own size, so that a sanitizer sees a read behind its end. */
-	uint8_t *input = malloc(len + !len);
-
-	memcpy(input, data, len);
-	LLVMFuzzerTestOneInput(input, len);
-	free(input);
+	take(data, len);
 	return true;
 }
 
@@ -57,7 +62,7 @@ static unsigned int take_folder(const char *folder)
 
 int main(int argc, char **argv)
 {
-	LLVMFuzzerTestOneInput(NULL, 0);
+	take((const uint8_t *)"", 0);
 	for (int i = 1; i < argc; i++)
 		if (!take_folder(argv[i])) {
 			fprintf(stderr, "%s has no inputs\n", argv[i]);
