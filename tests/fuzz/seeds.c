@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* In memory of its own size, so that a sanitizer sees a read behind its end. */
 static void take(const uint8_t *data, size_t len)
 {
-	uint8_t *input = malloc(len + !len);
+	uint8_t *input = calloc(1, len + !len);
 
 	memcpy(input, data, len);
 	LLVMFuzzerTestOneInput(input, len);

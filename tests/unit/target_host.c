@@ -500,24 +500,33 @@ void th_sync(struct th_queue *q)
 
 struct kato {
 	struct loop_work work;
+	struct timer behind; /* fires after the ctrl's */
 	struct target_ctrl *ctrl;
+	bool done;
 };
+
+static void kato_was_looked_at(struct timer *timer)
+{
+	tell(&container_of(timer, struct kato, behind)->done);
+}
 
 static void kato_is_over(struct loop_work *work)
 {
-	struct target_ctrl *c = container_of(work, struct kato, work)->ctrl;
+	struct kato *kato = container_of(work, struct kato, work);
+	struct target_ctrl *c = kato->ctrl;
 
 	timer_set(c->admin->loop, &c->kato, 0);
+	timer_set(c->admin->loop, &kato->behind, 0);
 }
 
 void th_kato_passes(struct th_queue *admin)
 {
 	struct kato kato = { .ctrl = admin->q.ctrl };
 
+	timer_init(&kato.behind, kato_was_looked_at);
 	loop_work_init(&kato.work, kato_is_over);
 	loop_post(admin->q.loop, &kato.work);
-	th_sync(admin);
-	th_sync(admin); /* in this turn or the next one the timer was due */
+	wait_for(&kato.done);
 }
 
 bool th_held(struct th_cmd *cmd)
