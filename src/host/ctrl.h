@@ -35,6 +35,8 @@ enum admin_slot {
 /* ctrl_init.c */
 struct ctrl_init {
 	bool running;
+	bool granted;		 /* the I/O queues may be set up */
+	int queues_status;	 /* how they were refused; 0: they were not */
 	unsigned int next;	 /* step */
 	unsigned int again;	 /* the step that is repeated */
 	uint32_t waiting;	 /* steps that were sent and not answered, a bit each */
@@ -186,7 +188,9 @@ int ctrl_connect_begin(struct nvof_ctrl *ctrl, uint32_t tmo_ms, struct error *er
 void ctrl_init_start(struct nvof_ctrl *ctrl);
 void ctrl_init_stop(struct nvof_ctrl *ctrl);
 void ctrl_init_timeout(struct nvof_ctrl *ctrl, uint32_t tmo_ms);
-void ctrl_init_done(struct nvof_ctrl *ctrl); /* ctrl_connect.c's: initialised */
+/* ctrl_connect.c's: how many I/O queues there may be is known, these can begin; and nothing of the initialisation is left */
+void ctrl_init_granted(struct nvof_ctrl *ctrl);
+void ctrl_init_done(struct nvof_ctrl *ctrl);
 /* init_check.c: 0, or the admin queue has failed with a sentence that names the field. */
 int ctrl_check_identify(struct nvof_ctrl *ctrl);
 

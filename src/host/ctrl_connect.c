@@ -99,30 +99,36 @@ static void io_queues_done(struct nvof_ctrl *ctrl, struct queue_batch *b)
 	ctrl_live(ctrl);
 }
 
-void ctrl_init_done(struct nvof_ctrl *ctrl)
+void ctrl_init_granted(struct nvof_ctrl *ctrl)
 {
 	ctrl->init_done_us = timeline_now_us(ctrl);
 	keep_alive_start(ctrl);
-	if (!ctrl->nr_granted) {
-		ctrl_live(ctrl);
-		return;
-	}
-	if (ctrl_alloc_hctxs(ctrl, ctrl->nr_granted))
+	if (ctrl->nr_granted && ctrl_alloc_hctxs(ctrl, ctrl->nr_granted))
 		goto nomem;
 	if (ctrl->batch) {
 		early_links_blame(ctrl);
 		queue_batch_release(ctrl->batch, ctrl->nr_granted);
 		return;
 	}
+	if (!ctrl->nr_granted)
+		return;
 	ctrl->batch = queue_batch_new(ctrl, 1, ctrl->nr_granted, io_queues_done);
 	if (!ctrl->batch)
 		goto nomem;
-	queue_batch_start(ctrl->batch, ctrl->p.setup_concurrency);
+	queue_batch_begin(ctrl->batch, ctrl->p.setup_concurrency);
 	return;
 
 nomem:
 	/* Not from inside the completion that brought us here: the admin queue's failure is acted on at the end of the turn. */
 	queue_fail(ctrl->admin, -ENOMEM, "no memory for %u I/O queues", ctrl->nr_granted);
+}
+
+void ctrl_init_done(struct nvof_ctrl *ctrl)
+{
+	if (ctrl->batch)
+		queue_batch_close(ctrl->batch);
+	else
+		ctrl_live(ctrl);
 }
 
 /* "traddr=127.0.0.1,trsvcid=4420,src_addr=127.0.0.1" as nvme-cli shows it. */

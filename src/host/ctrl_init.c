@@ -2,7 +2,8 @@
 /*
  * The initialisation of a ctrl on its LIVE admin queue (Base 2.0 section 3.5.2): a table of steps, one command each.  A step that does not
  * need the answer to the one before it is sent together with it: each exchange less is a round trip less.  When both have been answered the
- * next step follows; CSTS.RDY may be asked for again a little later; the rest is the failure of the admin queue with a sentence.
+ * next step follows; CSTS.RDY may be asked for again a little later; the rest is the failure of the admin queue with a sentence.  The last
+ * steps and the set-up of the I/O queues wait for each other's end only.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ struct init_step {
 	const void *data; /* that it takes along */
 	uint32_t data_len;
 	bool with_last; /* sent together with the step before it */
+	bool with_io;	/* the set-up of the I/O queues does not wait for it, only the ctrl does */
 	/* A refusal need not be the end: NULL when it is. */
 	enum init_next (*refused)(struct nvof_ctrl *ctrl, int status);
 };
@@ -131,14 +133,23 @@ static enum init_next queues_answer(struct nvof_ctrl *ctrl, uint64_t result)
 	return INIT_NEXT;
 }
 
-/* There is no other way to grant none: the answer's counts start at one. */
 static enum init_next queues_refused(struct nvof_ctrl *ctrl, int status)
+{
+	ctrl->init.queues_status = status;
+	return INIT_NEXT;
+}
+
+/* With both answers: a discovery service may have a name of its own, and has no I/O queues whatever it says.  False: the connect fails. */
+static bool queues_known(struct nvof_ctrl *ctrl)
 {
 	char text[150];
 
-	queue_fail(ctrl->admin, status, "no I/O queues were granted: Set Features (Number of Queues): %s",
-		   nvof_status_str(status, text, sizeof(text)));
-	return INIT_FAILED;
+	if (ctrl->p.is_discovery)
+		ctrl->nr_granted = 0;
+	else if (ctrl->init.queues_status) /* there is no other way to grant none: the answer's counts start at one */
+		queue_fail(ctrl->admin, ctrl->init.queues_status, "no I/O queues were granted: Set Features (Number of Queues): %s",
+			   nvof_status_str(ctrl->init.queues_status, text, sizeof(text)));
+	return ctrl->p.is_discovery || !ctrl->init.queues_status;
 }
 
 /* Base 2.0 section 5.27.1.18: without it the ctrl tells no retry delays. */
@@ -194,18 +205,21 @@ static const struct init_step init_steps[] = {
 	  .wanted = is_io_ctrl,
 	  .build = queues_build,
 	  .answer = queues_answer,
-	  .refused = queues_refused },
+	  .refused = queues_refused,
+	  .with_last = true },
 	{ .what = "Set Features (Asynchronous Event Configuration)",
 	  .wanted = wants_events,
 	  .build = events_build,
 	  .refused = events_refused,
-	  .with_last = true },
+	  .with_io = true },
 	{ .what = "Set Features (Host Behavior Support)",
 	  .wanted = has_retry_delays,
 	  .build = behavior_build,
 	  .refused = behavior_refused,
 	  .data = &behavior,
-	  .data_len = sizeof(behavior) },
+	  .data_len = sizeof(behavior),
+	  .with_last = true,
+	  .with_io = true },
 };
 
 static void init_end(struct nvof_ctrl *ctrl)
@@ -296,6 +310,13 @@ static void init_send_from(struct nvof_ctrl *ctrl, unsigned int step)
 {
 	while (step < ARRAY_SIZE(init_steps) && !step_wanted(ctrl, step))
 		step++;
+	if (!ctrl->init.granted && (step == ARRAY_SIZE(init_steps) || init_steps[step].with_io)) {
+		ctrl->init.granted = true;
+		if (queues_known(ctrl))
+			ctrl_init_granted(ctrl);
+		if (ctrl->admin->state != QUEUE_LIVE)
+			return;
+	}
 	if (step == ARRAY_SIZE(init_steps)) {
 		init_end(ctrl);
 		return;
@@ -330,6 +351,8 @@ void ctrl_init_start(struct nvof_ctrl *ctrl)
 	struct ctrl_init *init = &ctrl->init;
 
 	init->running = true;
+	init->granted = false;
+	init->queues_status = 0;
 	init->waiting = 0;
 	init->span = timeline_begin(ctrl, 0, "init");
 	if (!init->id)

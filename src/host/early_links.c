@@ -26,13 +26,13 @@ void early_links_start(struct nvof_ctrl *ctrl, void (*done)(struct nvof_ctrl *ct
 	/* As many as it granted before; without experience not so many that it would hurt to close them. */
 	uint32_t nr = min_u32(p->nr_io_queues, ctrl->nr_granted ? ctrl->nr_granted : EARLY_LINKS_MAX);
 
-	if (!nr || !p->ops->early_links || p->no_early_links || p->setup_concurrency == 1 || wants_plain_order(ctrl))
+	if (!nr || p->is_discovery || !p->ops->early_links || p->no_early_links || p->setup_concurrency == 1 || wants_plain_order(ctrl))
 		return;
 	if (ctrl->setup_limit && ctrl->setup_limit->max)
 		return; /* links that wait would keep others from what they need */
 	ctrl->batch = queue_batch_new(ctrl, 1, p->nr_io_queues, done);
 	if (ctrl->batch)
-		queue_batch_start_early(ctrl->batch, p->setup_concurrency, nr);
+		queue_batch_begin_early(ctrl->batch, p->setup_concurrency, nr);
 }
 
 /* The connect goes well all the same, and takes longer than it might: worth one word, not one for each queue. */

@@ -76,7 +76,7 @@ struct queue_batch *queue_batch_new(struct nvof_ctrl *ctrl, uint16_t first_qid, 
 	return b;
 }
 
-void queue_batch_start(struct queue_batch *b, uint32_t concurrency)
+void queue_batch_begin(struct queue_batch *b, uint32_t concurrency)
 {
 	uint32_t i;
 
@@ -84,14 +84,30 @@ void queue_batch_start(struct queue_batch *b, uint32_t concurrency)
 	async_domain_share(&b->domain, b->ctrl->setup_limit);
 	for (i = 0; i < b->nr; i++)
 		async_domain_add(&b->domain, &b->setups[i].op);
-	async_domain_close(&b->domain);
 }
 
-void queue_batch_start_early(struct queue_batch *b, uint32_t concurrency, uint32_t nr_early)
+void queue_batch_begin_early(struct queue_batch *b, uint32_t concurrency, uint32_t nr_early)
 {
 	b->early = b->held = true;
 	b->nr_early = nr_early;
-	queue_batch_start(b, concurrency);
+	queue_batch_begin(b, concurrency);
+}
+
+void queue_batch_close(struct queue_batch *b)
+{
+	async_domain_close(&b->domain);
+}
+
+void queue_batch_start(struct queue_batch *b, uint32_t concurrency)
+{
+	queue_batch_begin(b, concurrency);
+	queue_batch_close(b);
+}
+
+void queue_batch_give_up(struct queue_batch *b)
+{
+	async_domain_cancel(&b->domain, -ECANCELED);
+	async_domain_close(&b->domain);
 }
 
 void queue_batch_release(struct queue_batch *b, uint32_t nr)

@@ -32,12 +32,17 @@ struct queue_batch {
 struct queue_batch *queue_batch_new(struct nvof_ctrl *ctrl, uint16_t first_qid, uint32_t nr,
 				    void (*done)(struct nvof_ctrl *ctrl, struct queue_batch *b));
 void queue_batch_start(struct queue_batch *b, uint32_t concurrency);
+/* The same in two parts: success is told only after the close, however early the last queue is LIVE.  A failure is told at once. */
+void queue_batch_begin(struct queue_batch *b, uint32_t concurrency);
+void queue_batch_close(struct queue_batch *b);
 /*
- * The same in two parts: nr_early links are made now and wait; when it is known how many queues there may be, release closes what is too
- * much (at the end of the turn) and lets the first nr, at least 1, go on.
+ * A beginning in two parts: nr_early links are made now and wait; when it is known how many queues there may be, release closes what is too
+ * much (at the end of the turn) and lets the first nr go on.
  */
-void queue_batch_start_early(struct queue_batch *b, uint32_t concurrency, uint32_t nr_early);
+void queue_batch_begin_early(struct queue_batch *b, uint32_t concurrency, uint32_t nr_early);
 void queue_batch_release(struct queue_batch *b, uint32_t nr);
+/* One has failed: the others end, too. */
+void queue_batch_give_up(struct queue_batch *b);
 /* The time for all is over: each queue under way fails. */
 void queue_batch_timeout(struct queue_batch *b, uint32_t tmo_ms);
 /* NULL: all queues are LIVE. */

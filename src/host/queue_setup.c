@@ -38,7 +38,7 @@ static void setup_end_failed(struct queue_setup *s, struct error *err)
 
 	/* The batch outlives this: it is freed at the end of the turn at the earliest. */
 	setup_end(s, err);
-	async_domain_cancel(&b->domain, -ECANCELED);
+	queue_batch_give_up(b);
 }
 
 static void setup_link(struct queue_setup *s)
@@ -102,7 +102,7 @@ void queue_setup_failed(struct queue_setup *s)
 	if (!s->batch->late.code && !async_domain_cancelled(&s->batch->domain))
 		error_move(&s->batch->late, &err);
 	error_clear(&err);
-	async_domain_cancel(&s->batch->domain, -ECANCELED);
+	queue_batch_give_up(s->batch);
 }
 
 /* Failures before there was a queue, put off so that start() never ends an operation from inside the domain's pump. */

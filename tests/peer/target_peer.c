@@ -61,6 +61,7 @@ struct peer *peer_new(void)
 		.fail_qid = 0,
 		.sqflow_off_granted = true,
 		.grant = 64,
+		.cntrltype = NVME_CTRL_CNTRLTYPE_IO,
 		.ioccsz = 4 + 8192 / 16,
 		.mdts = 0,
 		.ns_blocks = 1 << 20,
@@ -315,7 +316,7 @@ static void script_identify(struct peer_pdu *in)
 		id->ioccsz = htole32(s->ioccsz);
 		id->iorcsz = htole32(1);
 		id->msdbd = 1;
-		id->cntrltype = 1;
+		id->cntrltype = s->cntrltype;
 		strcpy((char *)id->subnqn, "nqn.2024-01.org.example:peer");
 		break;
 	case 0x02:

@@ -59,6 +59,7 @@ struct peer_script {
 	uint32_t grant;
 	uint16_t features_status;
 	/* Identify */
+	uint8_t cntrltype;
 	uint32_t ioccsz;
 	uint8_t mdts;
 	uint64_t ns_blocks;

@@ -201,6 +201,28 @@ static void surplus_links_are_closed_when_fewer_are_granted(void **state)
 	}
 }
 
+/* C053 */
+static void a_discovery_service_with_a_name_of_its_own_keeps_none(void **state)
+{
+	uint16_t refusal;
+
+	for (refusal = 0; refusal <= 0x4002; refusal += 0x4002) {
+		struct manners m = { 0 };
+		struct nvof_connect_opts opts;
+		struct peer *p = peer_with(&m, &opts, 8, 8);
+
+		p->script.cntrltype = NVME_CTRL_CNTRLTYPE_DISCOVERY;
+		p->script.features_status = refusal;
+		peer_live(p, &opts);
+		assert_int_equal(nvof_ctrl_nr_io_queues(p->ctrl), 0);
+		peer_run_ms(p, 20);
+		assert_int_equal(m.nr_early, 8);
+		assert_int_equal(open_conns(p), 1);
+		assert_int_equal(p->nr_warnings, 0);
+		peer_free(p);
+	}
+}
+
 static void a_refusal_leads_to_the_plain_order_and_is_remembered(void **state)
 {
 	struct manners m = { .none_early = true };
@@ -358,6 +380,7 @@ int main(void)
 		cmocka_unit_test(one_after_the_other_makes_no_early_link),
 		cmocka_unit_test(a_limit_of_links_at_once_holds_for_early_ones),
 		cmocka_unit_test(surplus_links_are_closed_when_fewer_are_granted),
+		cmocka_unit_test(a_discovery_service_with_a_name_of_its_own_keeps_none),
 		cmocka_unit_test(a_refusal_leads_to_the_plain_order_and_is_remembered),
 		cmocka_unit_test(an_objection_is_said_once_for_each_ctrl),
 		cmocka_unit_test(no_objection_no_word),

@@ -434,6 +434,126 @@ static void each_step_of_the_initialisation_is_named_when_it_fails(void **state)
 	}
 }
 
+/* Set Features (held_fid) waits for the test, or is refused. */
+static uint8_t held_fid;
+static enum fake_answer held_answer;
+static struct host_req *held_req;
+
+static enum fake_answer hold_feature(struct fake *f, struct fake_queue *fq, struct host_req *req, struct nvme_cqe *cqe)
+{
+	if (fq->q.qid || req->sqe.opcode != nvme_admin_set_features || (uint8_t)le32toh(req->sqe.cdw10) != held_fid)
+		return FAKE_DEFAULT;
+	held_req = req;
+	if (held_answer == FAKE_ANSWERED)
+		fake_status(cqe, 0x4002, 0);
+	return held_answer;
+}
+
+/* Four I/O queues, all LIVE, and the configuration of events not answered yet. */
+static struct fake *waiting_for_events(unsigned int tmo_ms)
+{
+	struct fake *f = fake_new();
+	struct nvof_connect_opts o;
+
+	held_fid = NVME_FEAT_FID_ASYNC_EVENT;
+	held_answer = FAKE_HOLD;
+	f->on_cmd = hold_feature;
+	fake_opts(f, &o);
+	o.nr_io_queues = 4;
+	o.connect_tmo_ms = tmo_ms;
+	assert_int_equal(nvof_ctrl_connect(f->ctx, &o, fake_connect_cb, f, &f->ctrl), 0);
+	for (uint16_t qid = 1; qid <= 4; qid++)
+		while (!f->queues[qid] || f->queues[qid]->q.state != QUEUE_LIVE)
+			nvof_ctx_poll(f->ctx, 1000);
+	fake_poll_ms(f, 5);
+	assert_int_equal(f->nr_connect_cbs, 0);
+	assert_int_equal(nvof_ctrl_state(f->ctrl), NVOF_CTRL_CONNECTING);
+	return f;
+}
+
+static void io_queues_do_not_wait_for_the_events_but_the_ctrl_does(void **state)
+{
+	struct fake *f = waiting_for_events(20000);
+
+	fake_complete(held_req, 0, 0);
+	while (!f->nr_connect_cbs)
+		nvof_ctx_poll(f->ctx, 1000);
+	assert_int_equal(f->connect_status, 0);
+	assert_int_equal(nvof_ctrl_state(f->ctrl), NVOF_CTRL_LIVE);
+	assert_int_equal(nvof_ctrl_nr_io_queues(f->ctrl), 4);
+	fake_free(f);
+}
+
+static void a_queue_lost_while_the_events_are_waited_for_fails_the_connect_at_once(void **state)
+{
+	uint16_t qid;
+
+	for (qid = 0; qid <= 4; qid += 2) {
+		struct fake *f = waiting_for_events(60000);
+
+		fake_fail_queue(f, qid, -ECONNRESET, "the peer closed the connection");
+		fake_poll_ms(f, 5);
+		assert_int_equal(f->nr_connect_cbs, 1);
+		assert_int_equal(f->connect_status, -ECONNRESET);
+		assert_contains(nvof_ctrl_errmsg(f->ctrl), !qid	      ? "connect qid 0 (init) to 192.0.2.7:4420: the peer closed"
+							   : qid == 2 ? "connect qid 2 (connect) to 192.0.2.7:4420: the peer closed"
+								      : "connect qid 4 (connect) to 192.0.2.7:4420: the peer closed");
+		assert_int_equal(f->nr_queues_alive, 0);
+		assert_int_equal(nvof_ctrl_state(f->ctrl), NVOF_CTRL_DEAD);
+		fake_free(f);
+	}
+}
+
+static void events_that_are_never_configured_end_at_the_time_out(void **state)
+{
+	struct fake *f = waiting_for_events(20000);
+
+	timer_set(f->ctx->loop, &f->ctrl->connect_timer, 0);
+	while (!f->nr_connect_cbs)
+		nvof_ctx_poll(f->ctx, 1000);
+	assert_int_equal(f->connect_status, -ETIMEDOUT);
+	assert_contains(nvof_ctrl_errmsg(f->ctrl), "no answer to Set Features (Asynchronous Event Configuration) within 20000 ms");
+	fake_free(f);
+}
+
+static void the_number_of_queues_is_asked_for_together_with_identify(void **state)
+{
+	struct fake *f = fake_new();
+	struct nvof_connect_opts o;
+
+	init_opcode = nvme_admin_identify;
+	init_answer = FAKE_HOLD;
+	f->on_cmd = disturb_init;
+	fake_opts(f, &o);
+	assert_int_equal(nvof_ctrl_connect(f->ctx, &o, fake_connect_cb, f, &f->ctrl), 0);
+	while (!f->ctrl->nr_granted)
+		nvof_ctx_poll(f->ctx, 1000);
+	assert_null(f->queues[1]);
+	fake_free(f);
+}
+
+/* C053: what it is stands in its Identify data, and that comes no sooner than what it says about queues. */
+static void a_discovery_service_with_a_name_of_its_own_has_no_io_queues_whatever_it_says(void **state)
+{
+	static const enum fake_answer answers[] = { FAKE_DEFAULT, FAKE_ANSWERED };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(answers); i++) {
+		struct fake *f = fake_new();
+
+		f->id.cntrltype = NVME_CTRL_CNTRLTYPE_DISCOVERY;
+		held_fid = NVME_FEAT_FID_NUM_QUEUES;
+		held_answer = answers[i];
+		held_req = NULL;
+		f->on_cmd = hold_feature;
+		assert_int_equal(fake_connect(f, 4), 0);
+		assert_non_null(held_req);
+		assert_int_equal(nvof_ctrl_nr_io_queues(f->ctrl), 0);
+		assert_int_equal(f->nr_queues_alive, 1);
+		fake_free(f);
+	}
+}
+
 static void a_ctrl_may_take_its_time_to_become_ready(void **state)
 {
 	struct fake *f = fake_new();
@@ -577,6 +697,11 @@ int main(void)
 		cmocka_unit_test(a_queue_lost_behind_the_others_back_fails_the_connect),
 		cmocka_unit_test(a_queue_that_can_t_even_start_fails_the_connect),
 		cmocka_unit_test(each_step_of_the_initialisation_is_named_when_it_fails),
+		cmocka_unit_test(io_queues_do_not_wait_for_the_events_but_the_ctrl_does),
+		cmocka_unit_test(a_queue_lost_while_the_events_are_waited_for_fails_the_connect_at_once),
+		cmocka_unit_test(events_that_are_never_configured_end_at_the_time_out),
+		cmocka_unit_test(the_number_of_queues_is_asked_for_together_with_identify),
+		cmocka_unit_test(a_discovery_service_with_a_name_of_its_own_has_no_io_queues_whatever_it_says),
 		cmocka_unit_test(a_ctrl_may_take_its_time_to_become_ready),
 		cmocka_unit_test(a_ctrl_that_never_becomes_ready_is_given_up_after_its_own_limit),
 		cmocka_unit_test(identify_is_held_against_what_we_can_work_with),
