@@ -443,8 +443,9 @@ static void attempts_last_as_long_as_they_were_told(void **state)
 {
 	static const struct {
 		int loss_ms;
-		unsigned int delay_ms, attempts;
-	} t[] = { { 30, 1000, 2 }, { 60, 20, 4 }, { 1, 1, 2 } };
+		unsigned int delay_ms;
+		uint32_t least, most; /* attempts.  On a busy machine a delay may be longer than it was meant to be. */
+	} t[] = { { 600, 10000, 2, 2 }, { 600, 200, 2, 4 }, { 1, 1, 1, 2 } };
 	struct nvof_recovery info;
 	size_t k;
 
@@ -463,9 +464,8 @@ static void attempts_last_as_long_as_they_were_told(void **state)
 		wait_state(f, NVOF_CTRL_DEAD);
 		assert_true(ms_since(start) >= (uint64_t)t[k].loss_ms);
 		assert_false(nvof_ctrl_recovery(f->ctrl, &info));
-		/* On a busy machine a delay may be longer than it was meant to be. */
-		assert_true(1000 - refusals >= 2 && 1000 - refusals <= t[k].attempts);
-		assert_contains(nvof_ctrl_errmsg(f->ctrl), " attempts to reconnect within");
+		assert_in_range(1000 - refusals, t[k].least, t[k].most);
+		assert_contains(nvof_ctrl_errmsg(f->ctrl), t[k].least > 1 ? " attempts to reconnect within" : "to reconnect within");
 		assert_contains(nvof_ctrl_errmsg(f->ctrl), "qid 0 to 192.0.2.7:4420: the peer closed the connection; ");
 		assert_contains(nvof_ctrl_errmsg(f->ctrl), "Busy");
 		assert_int_equal(ends[0].nr, 1);
