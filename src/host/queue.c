@@ -45,6 +45,9 @@ static void queue_fail_work(struct loop_defer *d)
 		ctrl_queue_lost(q->ctrl, q);
 }
 
+/* Of a queue that is not bound yet. */
+static const struct host_tags no_tags;
+
 struct host_queue *queue_alloc(struct nvof_ctrl *ctrl, uint16_t qid)
 {
 	struct host_queue *q = ctrl->p.ops->queue_alloc(ctrl->ep);
@@ -56,6 +59,7 @@ struct host_queue *queue_alloc(struct nvof_ctrl *ctrl, uint16_t qid)
 	q->loop = ctrl->loop;
 	q->log = &ctrl->ctx->log;
 	q->qid = qid;
+	q->tags = &no_tags;
 	loop_defer_init(&q->fail_work, queue_fail_work);
 	return q;
 }

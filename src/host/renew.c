@@ -94,7 +94,7 @@ bool renew_queue(struct nvof_ctrl *ctrl, struct host_queue *q, struct error *err
 	q->resend = true;
 	queue_stop(q);
 	/* Callbacks run in here: of requests that may not be sent again. */
-	held_take_inflight(ctrl, q->tags, q, err->code < 0 ? err->code : -ECONNRESET);
+	held_take_inflight(ctrl, &q->hctx->own, q, err->code < 0 ? err->code : -ECONNRESET);
 	queue_free(q);
 	error_clear(err);
 	held_resume(ctrl);

@@ -60,6 +60,7 @@ struct host_link_params {
 	const char *traddr, *trsvcid;	      /* trsvcid NULL: the transport's default */
 	const char *host_traddr, *host_iface; /* NULL: not bound */
 	int tos;			      /* -1: default */
+	uint32_t connect_tmo_ms;	      /* for all of a connect */
 	uint32_t settle_ms;		      /* a ctrl has forgotten a connection that was given up so long ago */
 	bool hdr_digest, data_digest;
 	struct nvof_target *loop_target; /* loop transport only */
@@ -129,8 +130,8 @@ struct host_queue {
 	struct nvof_ctrl *ctrl;
 	struct nvof_hctx *hctx; /* NULL: the admin queue */
 	struct loop *loop;
-	struct host_tags *tags;
-	struct io_port *port;	/* an I/O thread has it (host/io_port.h); NULL: it is on the ctx's thread */
+	const struct host_tags *tags; /* of an early link: one without slots, so that no command is outstanding */
+	struct io_port *port;	      /* an I/O thread has it (host/io_port.h); NULL: it is on the ctx's thread */
 	struct host_req **reqs; /* then: what is under way on it, by cid; its hctx's slots are not that thread's to look at */
 	const struct log *log;
 	uint16_t qid;

@@ -23,6 +23,7 @@ struct manners {
 	bool closes_at_connect; /* each early link, when Connect comes over it */
 	int silent;		/* the first so many get no ICResp */
 	bool nonsense;		/* is the answer to ICReq */
+	uint8_t early_pdu;	/* comes over each early link that waits; 0: none */
 	bool ready;		/* Set Features was answered */
 	bool seen;
 	int nr_early, nr_closed;
@@ -77,6 +78,25 @@ static void close_idle(struct peer *p)
 			turn_away(p->arg, &p->conns[i]);
 }
 
+static void send_early(struct peer *p, uint8_t type)
+{
+	static const uint8_t data[512];
+	int i;
+
+	for (i = 1; i < p->nr_conns; i++) {
+		struct peer_conn *c = &p->conns[i];
+
+		if (c->fd < 0 || !c->ic_done)
+			continue;
+		if (type == NVME_TCP_RSP)
+			peer_sends_cqe(c, 0, 0, 0);
+		else if (type == NVME_TCP_C2H_DATA)
+			peer_sends_c2h(c, 0, 0, data, sizeof(data), NVME_TCP_F_LAST);
+		else
+			peer_sends_r2t(c, 0, 0, 0, 512);
+	}
+}
+
 static bool on_pdu(struct peer *p, struct peer_pdu *in)
 {
 	struct manners *m = p->arg;
@@ -84,6 +104,8 @@ static bool on_pdu(struct peer *p, struct peer_pdu *in)
 	if (!in->c->qid && is_cmd(in, nvme_admin_set_features)) {
 		if (m->closes_idle)
 			close_idle(p);
+		if (m->early_pdu)
+			send_early(p, m->early_pdu);
 		m->ready = true;
 	}
 	if (in->pdu.hdr.type == NVME_TCP_ICREQ && in->c->index) {
@@ -342,6 +364,24 @@ static void links_that_hang_end_at_the_time_out(void **state)
 	peer_free(p);
 }
 
+/* No command was sent over it, and none can be outstanding. */
+static void answers_over_an_early_link_end_the_connect(void **state)
+{
+	static const uint8_t types[] = { NVME_TCP_RSP, NVME_TCP_C2H_DATA, NVME_TCP_R2T };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		struct manners m = { .early_pdu = types[i] };
+		struct nvof_connect_opts opts;
+		struct peer *p = peer_with(&m, &opts, 4, 4);
+
+		assert_int_equal(peer_connect(p, &opts), -EPROTO);
+		assert_non_null(strstr(nvof_ctrl_errmsg(p->ctrl), "connect qid 1 (linked)"));
+		assert_non_null(strstr(nvof_ctrl_errmsg(p->ctrl), "command id 0, which is not outstanding"));
+		peer_free(p);
+	}
+}
+
 static void nonsense_on_an_early_link_ends_the_connect(void **state)
 {
 	struct manners m = { .nonsense = true };
@@ -390,6 +430,7 @@ int main(void)
 		cmocka_unit_test(a_peer_that_bears_a_grudge_gets_a_second_association),
 		cmocka_unit_test(what_is_linked_goes_first_where_some_hang),
 		cmocka_unit_test(links_that_hang_end_at_the_time_out),
+		cmocka_unit_test(answers_over_an_early_link_end_the_connect),
 		cmocka_unit_test(nonsense_on_an_early_link_ends_the_connect),
 		cmocka_unit_test(a_disconnect_in_the_middle_closes_early_links),
 	};
