@@ -157,6 +157,7 @@ static int set_address(struct ctrl_params *p, const struct nvof_connect_opts *o,
 		.hdr_digest = o->hdr_digest,
 		.data_digest = o->data_digest,
 		.loop_target = o->loop_target,
+		.connect_tmo_ms = p->connect_tmo_ms,
 		.settle_ms = p->kato_ms ? 2 * p->kato_ms : SETTLE_MS,
 	};
 	return 0;

@@ -59,6 +59,7 @@ int inet_peer_init(struct inet_peer *peer, const struct host_link_params *p, con
 	peer->loop = loop;
 	CDS_INIT_LIST_HEAD(&peer->waiting);
 	ret = addrs_parse(p, transport, &addr, &len, &peer->local, &peer->local_len, err);
+	peer->is_name = !len;
 	if (ret || !len)
 		return ret;
 	peer->addrs = calloc(1, sizeof(*peer->addrs));
@@ -74,30 +75,129 @@ void inet_peer_exit(struct inet_peer *peer)
 	free(peer->addrs);
 }
 
+/* ---- a queue's way ---- */
+
+static uint32_t waiter_at(const struct inet_waiter *w)
+{
+	return (w->first + w->nr_tried) % w->peer->nr_addrs;
+}
+
+static void share_is_over(struct timer *t)
+{
+	struct inet_waiter *w = container_of(t, struct inet_waiter, share);
+
+	w->late(w);
+}
+
+static void share_begin(struct inet_waiter *w)
+{
+	const struct inet_peer *peer = w->peer;
+
+	timer_cancel(peer->loop, &w->share);
+	if (w->late && w->nr_tried + 1 < peer->nr_addrs)
+		timer_set(peer->loop, &w->share, clock_ns() + peer->p->connect_tmo_ms * NSEC_PER_MSEC / peer->nr_addrs);
+}
+
+static void waiter_begin(struct inet_waiter *w)
+{
+	w->first = w->peer->chosen;
+	w->nr_tried = 0;
+	w->trying = true;
+	share_begin(w);
+	w->known(w);
+}
+
+const struct inet_peer_addr *inet_waiter_addr(const struct inet_waiter *w)
+{
+	return &w->peer->addrs[waiter_at(w)];
+}
+
+bool inet_waiter_next(struct inet_waiter *w)
+{
+	if (w->nr_tried + 1 >= w->peer->nr_addrs)
+		return false;
+	w->nr_tried++;
+	share_begin(w);
+	return true;
+}
+
+void inet_waiter_linked(struct inet_waiter *w)
+{
+	w->peer->chosen = waiter_at(w);
+	w->trying = false;
+	timer_cancel(w->peer->loop, &w->share);
+}
+
+void inet_waiter_cancel(struct inet_waiter *w)
+{
+	if (!w->peer)
+		return;
+	if (w->waiting)
+		cds_list_del(&w->link);
+	if (w->trying && !w->q->qid)
+		w->peer->chosen = (waiter_at(w) + 1) % w->peer->nr_addrs;
+	w->waiting = w->trying = false;
+	timer_cancel(w->peer->loop, &w->share);
+}
+
+/* ---- addresses ---- */
+
+static int addrs_replace(struct inet_peer *peer, const struct addrinfo *list)
+{
+	struct inet_peer_addr *old = peer->addrs;
+	uint32_t nr_old = peer->nr_addrs, chosen = peer->chosen, n = 0, i;
+	const struct addrinfo *ai;
+
+	for (ai = list; ai; ai = ai->ai_next)
+		n++;
+	peer->addrs = calloc(n, sizeof(*peer->addrs));
+	if (!peer->addrs) {
+		peer->addrs = old;
+		return -ENOMEM;
+	}
+	peer->nr_addrs = peer->chosen = 0;
+	for (ai = list; ai; ai = ai->ai_next)
+		addr_add(peer, ai->ai_addr, ai->ai_addrlen);
+	for (i = 0; nr_old && i < n; i++)
+		if (!strcmp(peer->addrs[i].text, old[chosen].text))
+			peer->chosen = i;
+	free(old);
+	return 0;
+}
+
+static void resolve_failed(struct inet_waiter *w, int err, const char *why)
+{
+	const struct host_link_params *p = w->peer->p;
+
+	if (w->peer->local_len)
+		host_queue_failed(w->q, err, "resolve '%s' to an IPv%c address, as host-traddr '%s' is one: %s", p->traddr,
+				  w->peer->local.ss_family == AF_INET6 ? '6' : '4', p->host_traddr, why);
+	else
+		host_queue_failed(w->q, err, "resolve '%s': %s", p->traddr, why);
+}
+
 static void resolved(void *arg, int err, const char *why, struct addrinfo *list)
 {
 	struct inet_peer *peer = arg;
-	struct addrinfo *ai;
-	uint32_t n = 0;
 
 	inet_resolve_cancel(peer->resolve);
 	peer->resolve = NULL;
-	for (ai = list; ai; ai = ai->ai_next)
-		n++;
-	peer->addrs = n ? calloc(n, sizeof(*peer->addrs)) : NULL;
-	for (ai = peer->addrs ? list : NULL; ai; ai = ai->ai_next)
-		addr_add(peer, ai->ai_addr, ai->ai_addrlen);
-	if (list)
+	if (list) {
+		err = addrs_replace(peer, list);
+		why = err ? strerror(-err) : NULL;
 		freeaddrinfo(list);
-
+	}
+	if (err && peer->nr_addrs)
+		log_info(peer->p->log, "resolve '%s' again: %s; the addresses of before serve", peer->p->traddr, why);
 	while (!cds_list_empty(&peer->waiting)) {
 		struct inet_waiter *w = cds_list_first_entry(&peer->waiting, struct inet_waiter, link);
 
-		inet_waiter_cancel(w);
+		cds_list_del(&w->link);
+		w->waiting = false;
 		if (peer->nr_addrs)
-			w->known(w);
+			waiter_begin(w);
 		else
-			host_queue_failed(w->q, err ? err : -ENOMEM, "resolve '%s': %s", peer->p->traddr, err ? why : strerror(ENOMEM));
+			resolve_failed(w, err, why);
 	}
 }
 
@@ -105,23 +205,19 @@ void inet_peer_want(struct inet_peer *peer, struct inet_waiter *w)
 {
 	int family = peer->local_len ? peer->local.ss_family : AF_UNSPEC, ret = 0;
 
-	if (peer->nr_addrs) {
-		w->known(w);
+	w->peer = peer;
+	timer_init(&w->share, share_is_over);
+	if (peer->nr_addrs && (w->q->qid || !peer->is_name)) {
+		waiter_begin(w);
 		return;
 	}
+	host_queue_enter(w->q, QUEUE_RESOLVE);
 	if (!peer->resolve)
 		ret = inet_resolve_start(peer->loop, peer->p->traddr, peer->p->trsvcid, family, resolved, peer, &peer->resolve);
 	if (ret) {
-		host_queue_failed(w->q, ret, "resolve '%s': %s", peer->p->traddr, strerror(-ret));
+		resolve_failed(w, ret, strerror(-ret));
 		return;
 	}
 	cds_list_add_tail(&w->link, &peer->waiting);
 	w->waiting = true;
-}
-
-void inet_waiter_cancel(struct inet_waiter *w)
-{
-	if (w->waiting)
-		cds_list_del(&w->link);
-	w->waiting = false;
 }

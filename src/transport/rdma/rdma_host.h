@@ -105,7 +105,6 @@ struct rdma_queue {
 	atomic_bool dead; /* failed or stopped: touch nothing any more */
 	bool closed;	  /* by the peer: nothing reaches it any more */
 	bool established;
-	uint32_t addr_tried;
 
 	struct rdma_cq cq;
 	struct loop_defer flush;

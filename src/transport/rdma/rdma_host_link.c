@@ -35,7 +35,6 @@ static void addresses_known(struct inet_waiter *w)
 {
 	struct rdma_queue *rq = container_of(w, struct rdma_queue, wait);
 
-	rq->addr_tried = rq->ep->peer.chosen;
 	link_try(rq);
 }
 
@@ -57,7 +56,7 @@ static struct sockaddr *source(struct rdma_endpoint *ep)
 static void link_try(struct rdma_queue *rq)
 {
 	struct rdma_endpoint *ep = rq->ep;
-	struct inet_peer_addr *to = &ep->peer.addrs[rq->addr_tried];
+	const struct inet_peer_addr *to = inet_waiter_addr(&rq->wait);
 	struct error err = { 0 };
 	int one = 1;
 
@@ -123,7 +122,7 @@ static void link_established(struct rdma_queue *rq, const struct rdma_event *ev)
 	const char *why = nvme_rdma_cm_accept_parse(ev->data, ev->data_len, &crqsize);
 
 	rq->established = true;
-	rq->ep->peer.chosen = rq->addr_tried;
+	inet_waiter_linked(&rq->wait);
 	if (why)
 		rdma_host_lost(rq, -EPROTO, "the peer accepts, but %s", why);
 	else
@@ -135,9 +134,8 @@ static void link_established(struct rdma_queue *rq, const struct rdma_event *ev)
 /* Another address of the name may do. */
 static bool try_next_address(struct rdma_queue *rq)
 {
-	if (rq->addr_tried + 1 >= rq->ep->peer.nr_addrs || rq->q.state > QUEUE_RESOLVE)
+	if (rq->q.state > QUEUE_RESOLVE || !inet_waiter_next(&rq->wait))
 		return false;
-	rq->addr_tried++;
 	rdma_destroy_id(rq->id);
 	rq->id = NULL;
 	link_try(rq);

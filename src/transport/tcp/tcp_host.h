@@ -98,8 +98,6 @@ struct tcp_queue {
 	uint8_t cpda;	  /* alignment the ctrl asked for, 0's based dwords */
 	uint32_t maxh2cdata;
 	uint32_t nr_out; /* requests handed to submit() and not ended */
-	uint32_t addr_tried;
-	int link_error; /* of the last address tried */
 	struct nvme_tcp_rx rx;
 	struct host_req *rx_req; /* whose data is being received */
 	uint32_t rx_off;	 /* where in its data this PDU's payload begins */

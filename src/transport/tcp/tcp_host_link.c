@@ -12,26 +12,31 @@
 
 #include "transport/tcp/tcp_host.h"
 
+/* What is being done on the way to a peer, and with what of ours; for errors. */
+struct link_step {
+	const char *doing, *with; /* "connect to" PEER; "bind to the host address" WITH "for" PEER */
+};
+
 static void link_try(struct tcp_queue *tq);
+static void link_failed(struct tcp_queue *tq, int err, const struct link_step *step);
 
 static void addresses_known(struct inet_waiter *w)
 {
 	link_try(container_of(w, struct tcp_queue, wait));
 }
 
-void tcp_host_link_start(struct tcp_queue *tq)
+static void address_is_late(struct inet_waiter *w)
 {
-	if (!tq->ep->peer.nr_addrs)
-		host_queue_enter(&tq->q, QUEUE_RESOLVE);
-	tq->wait.q = &tq->q;
-	tq->wait.known = addresses_known;
-	inet_peer_want(&tq->ep->peer, &tq->wait);
+	link_failed(container_of(w, struct tcp_queue, wait), ETIMEDOUT, &(struct link_step){ "connect to", NULL });
 }
 
-/* What is being done on the way to a peer, and with what of ours; for errors. */
-struct link_step {
-	const char *doing, *with; /* "connect to" PEER; "bind to the host address" WITH "for" PEER */
-};
+void tcp_host_link_start(struct tcp_queue *tq)
+{
+	tq->wait.q = &tq->q;
+	tq->wait.known = addresses_known;
+	tq->wait.late = address_is_late;
+	inet_peer_want(&tq->ep->peer, &tq->wait);
+}
 
 /* Everything that is set before connect(). */
 static int link_socket(struct tcp_queue *tq, const struct sockaddr_storage *ss, struct link_step *step)
@@ -74,8 +79,23 @@ static void link_close(struct tcp_queue *tq)
 	tq->fd = -1;
 }
 
-/* Sends ICReq. -EAGAIN: it is not connected yet; -errno: step says what came to nothing. */
-static int link_greet(struct tcp_queue *tq, struct link_step *step)
+/* The connect to this address came to nothing: the next address of the name, or the end. */
+static void link_failed(struct tcp_queue *tq, int err, const struct link_step *step)
+{
+	char doing[128];
+
+	snprintf(doing, sizeof(doing), step->with ? "%s %s for" : "%s", step->doing, step->with);
+	link_close(tq);
+	if (inet_waiter_next(&tq->wait)) {
+		log_info(tq->q.log, "%s %s: %s; trying the next address", doing, tq->q.peer, strerror(err));
+		link_try(tq);
+		return;
+	}
+	host_queue_failed(&tq->q, -err, "%s %s: %s", doing, tq->q.peer, strerror(err));
+}
+
+/* Sends ICReq.  -EAGAIN: it is not connected yet; else it is, or why it is not. */
+static int link_greet(struct tcp_queue *tq)
 {
 	struct nvme_tcp_ic icreq = {
 		.hdr = { .type = NVME_TCP_ICREQ, .hlen = sizeof(icreq), .plen = htole32(sizeof(icreq)) },
@@ -84,50 +104,35 @@ static int link_greet(struct tcp_queue *tq, struct link_step *step)
 	};
 	ssize_t n = send(tq->fd, &icreq, sizeof(icreq), MSG_NOSIGNAL);
 
-	*step = (struct link_step){ "connect to", NULL };
-	if (n == sizeof(icreq))
-		return 0;
-	if (n >= 0) /* an empty socket buffer takes 128 bytes whole */
-		errno = EIO;
-	if (n >= 0 || errno == EPIPE || errno == ECONNRESET) /* it was connected */
-		step->doing = "send ICReq to";
-	return -errno;
+	if (n < 0)
+		return -errno;
+	return n == sizeof(icreq) ? 0 : -EPIPE; /* an empty socket buffer takes 128 bytes whole */
 }
 
-static void link_greeted(struct tcp_queue *tq)
+/* These tell that it was connected: no other address is tried any more, whichever of send and receive comes to know first. */
+static bool was_connected(int greeted)
 {
+	return !greeted || greeted == -EPIPE || greeted == -ECONNRESET;
+}
+
+static void link_connected(struct tcp_queue *tq, int greeted)
+{
+	inet_waiter_linked(&tq->wait);
 	if (!tq->q.qid)
 		tcp_sock_local(tq->fd, tq->q.local, sizeof(tq->q.local));
 	tq->linking = false;
 	host_queue_enter(&tq->q, QUEUE_ICREQ);
-	loop_fd_heat(&tq->lf);
-}
-
-/* The connect to this address came to nothing: the next address of the name, or the end. */
-static void link_failed(struct tcp_queue *tq, int err, const struct link_step *step)
-{
-	struct inet_peer *to = &tq->ep->peer;
-	const char *peer = to->addrs[to->chosen].text;
-	char doing[128];
-
-	snprintf(doing, sizeof(doing), step->with ? "%s %s for" : "%s", step->doing, step->with);
-	link_close(tq);
-	if (++tq->addr_tried < to->nr_addrs) {
-		log_info(tq->q.log, "%s %s: %s; trying the next address", doing, peer, strerror(err));
-		to->chosen = (to->chosen + 1) % to->nr_addrs;
-		link_try(tq);
-		return;
-	}
-	host_queue_failed(&tq->q, -err, "%s %s: %s", doing, peer, strerror(err));
+	if (greeted)
+		tcp_host_lost(tq, -greeted, "send ICReq");
+	else
+		loop_fd_heat(&tq->lf);
 }
 
 static void link_try(struct tcp_queue *tq)
 {
-	struct inet_peer *to = &tq->ep->peer;
-	const struct inet_peer_addr *addr = &to->addrs[to->chosen];
+	const struct inet_peer_addr *addr = inet_waiter_addr(&tq->wait);
 	struct link_step step;
-	bool greeted = false;
-	int ret;
+	int ret, greeted = -EAGAIN;
 
 	if (tq->q.state != QUEUE_LINK)
 		host_queue_enter(&tq->q, QUEUE_LINK);
@@ -141,30 +146,29 @@ static void link_try(struct tcp_queue *tq)
 	}
 	/* Within one machine it is connected by now: its ICReq need not wait until all other queues have been begun. */
 	if (!ret) {
-		ret = link_greet(tq, &step);
-		greeted = !ret;
+		greeted = link_greet(tq);
+		ret = was_connected(greeted) || greeted == -EAGAIN ? 0 : greeted;
 	}
-	if (greeted || ret == -EAGAIN)
-		ret = loop_fd_add(tq->q.loop, &tq->lf, tq->fd, greeted ? EPOLLIN : EPOLLOUT, tcp_host_event);
+	if (!ret)
+		ret = loop_fd_add(tq->q.loop, &tq->lf, tq->fd, greeted == -EAGAIN ? EPOLLOUT : EPOLLIN, tcp_host_event);
 	if (ret)
 		link_failed(tq, -ret, &step);
-	else if (greeted)
-		link_greeted(tq);
+	else if (was_connected(greeted))
+		link_connected(tq, greeted);
 }
 
 bool tcp_host_link_event(struct tcp_queue *tq, uint32_t events)
 {
-	struct link_step step;
-	int ret;
+	int greeted;
 
 	if (!(events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
 		return false;
-	ret = link_greet(tq, &step);
-	if (!ret) {
+	greeted = link_greet(tq);
+	if (was_connected(greeted)) {
 		loop_fd_mod(&tq->lf, EPOLLIN);
-		link_greeted(tq);
-	} else if (ret != -EAGAIN) {
-		link_failed(tq, -ret, &step);
+		link_connected(tq, greeted);
+	} else if (greeted != -EAGAIN) {
+		link_failed(tq, -greeted, &(struct link_step){ "connect to", NULL });
 	}
 	return true;
 }
