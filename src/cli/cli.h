@@ -34,6 +34,7 @@ struct cli {
 	const struct subcmd *cmd;
 	bool json;	      /* -o json: known before the options are parsed, so that their errors are JSON, too */
 	int verbose;	      /* how many -v */
+	bool json_lines;      /* each document is a line, that of a failure as well */
 	bool printed;	      /* the document is out */
 	json_object *failure; /* owned: what main prints when nothing else was */
 	const char *about;    /* which of several things the command is at: cli_error() says it first; NULL: there is only one */

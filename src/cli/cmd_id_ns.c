@@ -35,15 +35,15 @@ static unsigned int lbaf_in_use(const struct nvme_id_ns *id)
 static bool find_uuid(const uint8_t list[4096], uint8_t uuid[16])
 {
 	for (size_t at = 0; at + 4 <= 4096 && list[at + 1];) {
-		const struct nvme_ns_id_desc *desc = (const void *)(list + at);
+		uint8_t nidt = list[at], nidl = list[at + 1]; /* no structure: a descriptor may begin anywhere */
 
-		if (at + 4 + desc->nidl > 4096)
+		if (at + 4 + nidl > 4096)
 			return false;
-		if (desc->nidt == NVME_NIDT_UUID && desc->nidl == NVME_NIDT_UUID_LEN) {
-			memcpy(uuid, desc->nid, 16);
+		if (nidt == NVME_NIDT_UUID && nidl == NVME_NIDT_UUID_LEN) {
+			memcpy(uuid, list + at + 4, 16);
 			return true;
 		}
-		at += 4u + desc->nidl;
+		at += 4u + nidl;
 	}
 	return false;
 }

@@ -208,6 +208,7 @@ int cmd_watch(struct cli *cli, int argc, char **argv)
 	int ret;
 
 	conn_args_init(&args.conn, cli);
+	cli->json_lines = true;
 	args.conn.crowd = true; /* what the library would log is what is told */
 	ret = conn_parse(&usage, (struct opt_group[]){ { "Options", opts, &args }, { 0 } }, &args.conn, argc, argv);
 	if (ret == OPTS_GO) {

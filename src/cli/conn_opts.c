@@ -163,7 +163,7 @@ static const struct opt conn_opts[] = {
 	  .min = 1 },
 	{ 0, "io-tmo", OPT_MS, OFFSET(struct conn_args, io_tmo_ms), "TIME", "limit of one command, 0: none (default 30s)" },
 	{ 0, "ctrl-loss-tmo", OPT_INT, OFFSET(struct conn_args, ctrl_loss_tmo_s), "S",
-	  "a ctrl that is lost is connected to again for so many seconds; 0: not at all, -1: for ever (default 0)", .imin = -1, .imax = 2147483 },
+	  "a ctrl that is lost is connected to again for so many seconds, and what was under way is sent again, at most 5 times; 0: not at all, -1: for ever (default 0)", .imin = -1, .imax = 2147483 },
 	{ 0, "reconnect-delay", OPT_MS, OFFSET(struct conn_args, reconnect_delay_ms), "TIME", "between two attempts; the first is made at once (default 2s)",
 	  .min = 1, .max = 86400000 },
 	{ 0, "fast-io-fail-tmo", OPT_INT, OFFSET(struct conn_args, fast_io_fail_tmo_s), "S",

@@ -311,7 +311,7 @@ int main(int argc, char **argv)
 		stop_with_document();
 	ret = run_any(&cli, argc, all ? all : argv);
 	if (cli.json && !cli.printed && cli.failure)
-		cli_json(&cli, json_object_get(cli.failure));
+		(cli.json_lines ? cli_json_line : cli_json)(&cli, json_object_get(cli.failure));
 	json_object_put(cli.failure);
 	free(all);
 	return ret;

@@ -219,15 +219,16 @@ static const struct {
 	const char *name, *takes; /* takes: for the message when there are too few or too many words */
 	unsigned int min, max;	  /* words after the action */
 	int (*want)(const struct ctl_args *a, json_object *req);
+	bool of_subsys; /* --subsys says of which */
 } actions[] = {
-	{ "add-ns", "a SPEC such as mem:64M", 1, 1, want_ns },
-	{ "remove-ns", "an NSID", 1, 1, want_nsid },
-	{ "resize-ns", "an NSID and perhaps a SIZE", 1, 2, want_resize },
+	{ "add-ns", "a SPEC such as mem:64M", 1, 1, want_ns, true },
+	{ "remove-ns", "an NSID", 1, 1, want_nsid, true },
+	{ "resize-ns", "an NSID and perhaps a SIZE", 1, 2, want_resize, true },
 	{ "add-subsys", "an NQN", 1, 1, want_subsys },
 	{ "remove-subsys", "an NQN", 1, 1, want_subsys },
-	{ "allow-host", "a host's NQN", 1, 1, want_host },
-	{ "disallow-host", "a host's NQN", 1, 1, want_host },
-	{ "allow-any-host", "yes or no", 1, 1, want_any },
+	{ "allow-host", "a host's NQN", 1, 1, want_host, true },
+	{ "disallow-host", "a host's NQN", 1, 1, want_host, true },
+	{ "allow-any-host", "yes or no", 1, 1, want_any, true },
 	{ "add-listener", "an ADDR such as tcp:127.0.0.1:4420", 1, 1, want_address },
 	{ "remove-listener", "an ADDR such as tcp:127.0.0.1:4420", 1, 1, want_address },
 	{ "set-ana", "an ADDR such as tcp:127.0.0.1:4420 and a GROUP=STATE such as 1=inaccessible", 2, 2, want_ana },
@@ -268,6 +269,10 @@ json_object *ctl_request(const struct ctl_args *a)
 	}
 	if (a->nr_words - 1 < actions[i].min || a->nr_words - 1 > actions[i].max) {
 		cli_usage_error(a->cli, a->words[0], "%s takes %s", a->words[0], actions[i].takes);
+		return NULL;
+	}
+	if (a->subsys && !actions[i].of_subsys) {
+		cli_usage_error(a->cli, "--subsys", "%s is not about one subsystem", a->words[0]);
 		return NULL;
 	}
 	req = json_object_new_object();
