@@ -8,8 +8,8 @@ set -eu
 nqn=nqn.2026-11.org.example:connect
 cpus=$(nproc)
 transport=${1:-tcp}
-[ $# -lt 2 ] || shift
-[ "$1" != "$transport" ] || set -- $((3 * cpus))
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- $((3 * cpus))
 
 # The wire is lo.
 wire_tcp() {

@@ -143,7 +143,9 @@ static void make_raw(struct between *b, struct between_link *l)
 /* Returns false when the connection is to end here. */
 static bool pdu_change(struct between *b, struct between_link *l, uint8_t *pdu, size_t len)
 {
-	uint8_t what = sim_u8(b->in) & 15, pos;
+	uint8_t how = sim_u8(b->in), what = how & 15, pos;
+	/* What is made up comes before it, or behind it: then it may be the first on a link that waits for its turn. */
+	bool behind = how & 16 && (what == 7 || (what >= 11 && what <= 14));
 	size_t cut;
 
 	b->changed = true;
@@ -156,6 +158,8 @@ static bool pdu_change(struct between *b, struct between_link *l, uint8_t *pdu, 
 	} else {
 		b->lied |= what && what != 6 && what != 10;
 	}
+	if (behind)
+		put(&l->out, pdu, len);
 	switch (what) {
 	case 4:
 		return true;
@@ -194,7 +198,8 @@ static bool pdu_change(struct between *b, struct between_link *l, uint8_t *pdu, 
 	default:
 		break;
 	}
-	put(&l->out, pdu, len);
+	if (!behind)
+		put(&l->out, pdu, len);
 	return true;
 }
 
