@@ -218,8 +218,8 @@ enum nvof_policy {
  * @size:		sizeof(struct nvof_connect_opts)
  * @transport:		"tcp", "rdma", "loop"; any case
  * @traddr:		name, IPv4 or IPv6 (link-local with %scope, or with @host_iface); NULL for loop.  A name is resolved anew by each
- *			connect and reconnect; where that fails, the addresses of before serve.  Of several addresses the first that can be
- *			connected to is used, and one that is silent has its share of @connect_tmo_ms
+ *			connect and reconnect; where that fails or takes too long, the addresses of before serve.  Of several addresses the
+ *			first that can be connected to is used, and one that is silent has its share of @connect_tmo_ms
  * @trsvcid:		port 1..65535 as decimal text; NULL: 4420, or 8009 when @subsysnqn is the discovery NQN
  * @host_traddr:	source address; NULL: the system chooses
  * @host_iface:		source interface; NULL: the system chooses.  Only for tcp: rdma has @host_traddr, and the device that leads there

@@ -132,7 +132,7 @@ struct host_queue {
 	struct loop *loop;
 	const struct host_tags *tags; /* of an early link: one without slots, so that no command is outstanding */
 	struct io_port *port;	      /* an I/O thread has it (host/io_port.h); NULL: it is on the ctx's thread */
-	struct host_req **reqs; /* then: what is under way on it, by cid; its hctx's slots are not that thread's to look at */
+	struct host_req **reqs;	      /* then: what is under way on it, by cid; its hctx's slots are not that thread's to look at */
 	const struct log *log;
 	uint16_t qid;
 	uint16_t cntlid;     /* of the ctrl it will belong to; FFFFh: not known yet */

@@ -42,7 +42,9 @@ struct useless {
 
 static void useless_listen(struct useless *u, const struct peer *p, int backlog)
 {
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002), .sin_port = htons((uint16_t)atoi(p->port)) };
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(0x7f000002),
+				   .sin_port = htons((uint16_t)atoi(p->port)) };
 	int i;
 
 	u->lfd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -21,7 +21,8 @@
 static struct {
 	inet_resolve_cb *cb;
 	void *arg;
-	int family, nr_asked;
+	int family, nr_asked, nr_cancelled;
+	bool waits;
 } asked;
 
 int __wrap_inet_resolve_start(struct loop *loop, const char *name, const char *svc, int family, inet_resolve_cb *cb, void *arg,
@@ -33,12 +34,17 @@ int __wrap_inet_resolve_start(struct loop *loop, const char *name, const char *s
 	asked.arg = arg;
 	asked.family = family;
 	asked.nr_asked++;
+	asked.waits = true;
 	*rp = (struct inet_resolve *)&asked;
 	return 0;
 }
 
 void __wrap_inet_resolve_cancel(struct inet_resolve *r);
-void __wrap_inet_resolve_cancel(struct inet_resolve *r) {}
+void __wrap_inet_resolve_cancel(struct inet_resolve *r)
+{
+	asked.nr_cancelled += r && asked.waits;
+	asked.waits = false;
+}
 
 static char failure[300];
 static int failure_code;
@@ -103,11 +109,13 @@ static void answer(const char *text)
 		assert_int_equal(getaddrinfo(word, "4420", &hints, end), 0);
 		end = &(*end)->ai_next;
 	}
+	asked.waits = false;
 	asked.cb(asked.arg, 0, "", list);
 }
 
 static void no_answer(void)
 {
+	asked.waits = false;
 	asked.cb(asked.arg, -ENOENT, "Name or service not known", NULL);
 }
 
@@ -222,6 +230,28 @@ static void addresses_that_can_t_be_asked_for_again_still_serve(void **state)
 	inet_peer_exit(&peer);
 }
 
+static void a_resolver_that_hangs_keeps_no_reconnect_waiting(void **state)
+{
+	struct way admin;
+	uint64_t before;
+
+	linked_to_first("192.0.2.1 192.0.2.2");
+	before = clock_ns();
+	want(&admin, 0);
+	assert_in_range(admin.w.share.deadline, before + 15 * NSEC_PER_SEC, clock_ns() + 15 * NSEC_PER_SEC);
+	timer_set(loop, &admin.w.share, 0);
+	while (!admin.nr_known)
+		loop_turn(loop, 0);
+	assert_int_equal(asked.nr_cancelled, 1);
+	assert_at(&admin, "192.0.2.1:4420");
+	inet_waiter_cancel(&admin.w);
+	want(&admin, 0); /* it is asked again all the same */
+	answer("192.0.2.9");
+	assert_at(&admin, "192.0.2.9:4420");
+	inet_waiter_cancel(&admin.w);
+	inet_peer_exit(&peer);
+}
+
 /* An association that hung, or failed on its way, is no reason to begin the next one there. */
 static void the_next_association_begins_with_another_address(void **state)
 {
@@ -320,6 +350,7 @@ int main(void)
 		cmocka_unit_test(each_queue_tries_each_address_once_whatever_others_do),
 		cmocka_unit_test(a_name_is_resolved_anew_by_each_association),
 		cmocka_unit_test(addresses_that_can_t_be_asked_for_again_still_serve),
+		cmocka_unit_test(a_resolver_that_hangs_keeps_no_reconnect_waiting),
 		cmocka_unit_test(the_next_association_begins_with_another_address),
 		cmocka_unit_test(a_silent_address_has_its_share_of_the_time),
 		cmocka_unit_test(a_name_without_an_address_of_the_family_is_said_to_be_that),

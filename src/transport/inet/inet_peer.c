@@ -9,6 +9,8 @@
 #include "transport/inet/inet_addr.h"
 #include "transport/inet/inet_resolve.h"
 
+#define RESOLVE_PARTS 4 /* the share of connect_tmo, one in so many, of a resolver when there are addresses of before */
+
 /* Fills what is numeric. */
 static int addrs_parse(const struct host_link_params *p, const char *transport, struct sockaddr_storage *peer, socklen_t *peer_len,
 		       struct sockaddr_storage *local, socklen_t *local_len, struct error *err)
@@ -82,20 +84,30 @@ static uint32_t waiter_at(const struct inet_waiter *w)
 	return (w->first + w->nr_tried) % w->peer->nr_addrs;
 }
 
+static void resolved(void *arg, int err, const char *why, struct addrinfo *list);
+
+/* What was waited for: the resolver, with addresses of before at hand, or one of several addresses. */
 static void share_is_over(struct timer *t)
 {
 	struct inet_waiter *w = container_of(t, struct inet_waiter, share);
 
-	w->late(w);
+	if (w->waiting)
+		resolved(w->peer, -ETIMEDOUT, strerror(ETIMEDOUT), NULL);
+	else
+		w->late(w);
+}
+
+/* One part of so many. */
+static void share_set(struct inet_waiter *w, uint32_t parts)
+{
+	timer_set(w->peer->loop, &w->share, clock_ns() + w->peer->p->connect_tmo_ms * NSEC_PER_MSEC / parts);
 }
 
 static void share_begin(struct inet_waiter *w)
 {
-	const struct inet_peer *peer = w->peer;
-
-	timer_cancel(peer->loop, &w->share);
-	if (w->late && w->nr_tried + 1 < peer->nr_addrs)
-		timer_set(peer->loop, &w->share, clock_ns() + peer->p->connect_tmo_ms * NSEC_PER_MSEC / peer->nr_addrs);
+	timer_cancel(w->peer->loop, &w->share);
+	if (w->late && w->nr_tried + 1 < w->peer->nr_addrs)
+		share_set(w, w->peer->nr_addrs);
 }
 
 static void waiter_begin(struct inet_waiter *w)
@@ -220,4 +232,6 @@ void inet_peer_want(struct inet_peer *peer, struct inet_waiter *w)
 	}
 	cds_list_add_tail(&w->link, &peer->waiting);
 	w->waiting = true;
+	if (peer->nr_addrs)
+		share_set(w, RESOLVE_PARTS);
 }

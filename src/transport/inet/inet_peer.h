@@ -35,7 +35,7 @@ struct inet_waiter {
 	struct inet_peer *peer;
 	struct host_queue *q;
 	uint32_t first, nr_tried;
-	struct timer share;		     /* an address has its share of connect_tmo, unless it is the last */
+	struct timer share;		      /* of connect_tmo, for what is not the last hope */
 	void (*known)(struct inet_waiter *w); /* there are addresses now: inet_waiter_addr() is to be tried */
 	void (*late)(struct inet_waiter *w);  /* this one does not answer.  NULL: the transport has time limits of its own */
 };
@@ -47,8 +47,8 @@ int inet_peer_init(struct inet_peer *peer, const struct host_link_params *p, con
 void inet_peer_exit(struct inet_peer *peer); /* one that is all zeroes is fine */
 
 /*
- * Runs w->known(), at once or later (the queue is in RESOLVE then); or w->q fails.  An admin queue has a name resolved anew: when that fails
- * the addresses of before serve.
+ * Runs w->known(), at once or later (the queue is in RESOLVE then); or w->q fails.  An admin queue has a name resolved anew: when that
+ * fails, or takes more than a quarter of connect_tmo, the addresses of before serve.
  */
 void inet_peer_want(struct inet_peer *peer, struct inet_waiter *w);
 const struct inet_peer_addr *inet_waiter_addr(const struct inet_waiter *w);
