@@ -114,6 +114,7 @@ struct nvof_ctrl {
 	uint32_t nr_granted;
 	uint32_t inline_len;			 /* of I/O queues */
 	size_t max_transfer;			 /* bytes; SIZE_MAX: no limit */
+	bool gives_descriptors;			 /* it has answered CNS 03h for some namespace */
 	bool has_nvm_limits;			 /* ns_identify() asked for wzsl and vsl */
 	uint32_t max_zeroes_len, max_verify_len; /* bytes; UINT32_MAX: no limit */
 

@@ -100,12 +100,18 @@ static void descriptors_read(void *arg, const struct nvof_cpl *cpl)
 		return;
 	}
 	/* A ctrl may not have them; Identify Namespace gave what it has of EUI64 and NGUID. */
-	if (!cpl->status)
+	if (!cpl->status) {
 		ns_set_descriptors(op->ns, op->buf, sizeof(op->buf));
+		op->ctrl->gives_descriptors = true;
+	}
 	if (changed_between(op, cpl->status) && op->nr_again++ < NR_AGAIN) {
 		ret = ask_namespace(op);
 		if (ret)
 			identify_failed(op, ret);
+		return;
+	}
+	if (cpl->status && op->ctrl->gives_descriptors) {
+		identify_failed(op, -ENODEV); /* not the command is refused: it comes and goes, and is gone now */
 		return;
 	}
 	identify_end(op, ns_set_format(op->ns));

@@ -127,6 +127,37 @@ static void identifiers_come_from_the_descriptors(void **state)
 	fake_free(f);
 }
 
+static bool no_descriptors;
+
+static enum fake_answer refuse_descriptors(struct fake *f, struct fake_queue *fq, struct host_req *req, struct nvme_cqe *cqe)
+{
+	if (!no_descriptors || fq->q.qid || req->sqe.opcode != nvme_admin_identify ||
+	    (uint8_t)le32toh(req->sqe.cdw10) != NVME_IDENTIFY_CNS_NS_DESC_LIST)
+		return FAKE_DEFAULT;
+	return fake_status(cqe, NVME_SC_INVALID_FIELD | 0x4000, 0);
+}
+
+/* Refused each time in between: it comes and goes.  Without its UUID it could be taken for another one. */
+static void a_ctrl_that_has_given_descriptors_has_them_for_each_namespace(void **state)
+{
+	struct fake *f = fake_new();
+	struct nvof_ns *ns;
+
+	f->on_cmd = refuse_descriptors;
+	f->desc[0] = NVME_NIDT_UUID, f->desc[1] = 16, f->desc[4] = 1;
+	no_descriptors = true;
+	assert_int_equal(fake_connect(f, 1), 0);
+	assert_int_equal(nvof_ns_open_sync(f->ctrl, 1, &ns), 0); /* one that may have none at all */
+	nvof_ns_close(ns);
+	no_descriptors = false;
+	assert_int_equal(nvof_ns_open_sync(f->ctrl, 2, &ns), 0);
+	nvof_ns_close(ns);
+	no_descriptors = true;
+	assert_int_equal(nvof_ns_open_sync(f->ctrl, 3, &ns), -ENODEV);
+	assert_null(ns);
+	fake_free(f);
+}
+
 /* C073, C079 */
 static void what_can_t_be_used_is_refused_with_the_reason(void **state)
 {
@@ -364,6 +395,7 @@ int main(void)
 		cmocka_unit_test(a_list_that_leads_in_circles_is_refused),
 		cmocka_unit_test(a_ctrl_that_sends_less_than_a_page_has_fewer_namespaces),
 		cmocka_unit_test(identifiers_come_from_the_descriptors),
+		cmocka_unit_test(a_ctrl_that_has_given_descriptors_has_them_for_each_namespace),
 		cmocka_unit_test(what_can_t_be_used_is_refused_with_the_reason),
 		cmocka_unit_test(opening_and_listing_end_with_the_ctrl),
 		cmocka_unit_test(an_id_that_none_can_have_is_named),
