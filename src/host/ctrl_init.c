@@ -354,6 +354,7 @@ void ctrl_init_start(struct nvof_ctrl *ctrl)
 	init->granted = false;
 	init->queues_status = 0;
 	init->waiting = 0;
+	ctrl->gives_descriptors = false; /* it may have become another one */
 	init->span = timeline_begin(ctrl, 0, "init");
 	if (!init->id)
 		init->id = malloc(sizeof(*init->id));
